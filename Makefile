@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+PYTHON ?= python3
+OLDEST := 'evaluate==0.4.3' 'datasets==3.6.*' 'numpy==1.26.*'
+
+.PHONY: help demo test test-all lint clean
+.NOTPARALLEL:
+
+help:
+	@echo "make demo      score the baselines on the embedded sample"
+	@echo "make test      the tests of the core"
+	@echo "make test-all  the tests with torch and ranx, and on the oldest and newest versions supported"
+	@echo "make lint      ruff and mypy"
+	@echo "make clean     remove the environments and what was built"
+
+demo: .venv/.ready
+	HF_HOME=$(CURDIR)/.venv/hf .venv/bin/python examples/score_baselines.py
+
+test: .venv/.ready
+	.venv/bin/pytest
+
+test-all: .venv-oldest/.ready .venv-newest/.ready .venv-peers/.ready
+	@echo "== The oldest supported: Python 3.10, $(OLDEST)"
+	.venv-oldest/bin/pytest
+	@echo "== The newest supported: Python 3.13"
+	.venv-newest/bin/pytest
+	@echo "== With torch and ranx"
+	.venv-peers/bin/pytest
+
+lint: .venv/.ready
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+
+clean:
+	rm -rf .venv .venv-peers .venv-oldest .venv-newest build dist *.egg-info
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call set-up,INTERPRETER,WHAT TO INSTALL): the environment of the rule's target.
+define set-up
+	@echo "Setting up $(@D) (once, a minute or so)"
+	@command -v $(1) >/dev/null || { echo $(1) not found: install it with pyenv, or put it on PATH. >&2; exit 1; }
+	@$(1) -c "$$CHECK_VERSION"
+	@$(1) -m venv $(@D)
+	@$(@D)/bin/python -m pip install -qq $(2)
+	@touch $@
+endef
+
+# $(call find-python,VERSION): pyenv's interpreter, else the one on PATH.
+find-python = "$$(v=$$(pyenv latest $(1) 2>/dev/null) && echo "$$(pyenv prefix $$v)/bin/python" || echo python$(1))"
+
+define CHECK_VERSION
+import sys
+if sys.version_info < (3, 10):
+    sys.exit("quotediv needs Python 3.10 or newer, but $(PYTHON) is Python %d.%d. Name another: make PYTHON=python3.12" % sys.version_info[:2])
+endef
+export CHECK_VERSION
+
+.venv/.ready: pyproject.toml
+	$(call set-up,$(PYTHON),-e '.[dev]')
+
+.venv-oldest/.ready: pyproject.toml
+	$(call set-up,$(call find-python,3.10),$(OLDEST) -e '.[test]')
+
+.venv-newest/.ready: pyproject.toml
+	$(call set-up,$(call find-python,3.13),-e '.[test]')
+
+.venv-peers/.ready: pyproject.toml .ci/constraints.txt
+	$(call set-up,$(PYTHON),-c .ci/constraints.txt -e '.[peers]')
