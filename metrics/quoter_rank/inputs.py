@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where data enters `quoter_rank`: every check of it, and its reduction to (rank, tied)."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .options import InputTypeError, Plain, message
+from .scoring import rank_of_gold
+
+Ints = NDArray[np.int64]
+
+KINDS = ("scores", "ranking", "ranks")
+LARGEST_RANK = 100_000_000
+CHUNK_BYTES = 1 << 20  # scores compared at a time: they stay in the processor's cache
+A_POSITION = "be one gold a query, an int, its position in the row"
+A_CANDIDATE = "be one gold a query, a str or an int"
+
+
+class Batch(NamedTuple):
+    """Queries of one kind, reduced to two integers each."""
+
+    kind: str
+    rank: Ints
+    tied: Ints
+
+
+def read_batch(
+    predictions: Any, references: Any, *, kind: str | None, named: bool = False, start: int = 0
+) -> Batch:
+    """Check a batch of queries and reduce each to the rank of its gold.
+
+    Args:
+        predictions: one row a query: scores, a ranking, or a rank (see the metric's description).
+        references: the gold of each query; under "ranks" the number of tied candidates.
+        kind: the kind that the rows must have; None reads it from their type.
+        named: whether the user named the kind; then ints can be scores.
+        start: number of queries added before; errors count on from it.
+    Raises:
+        ValueError: a value against the rules of its kind.
+        TypeError: a container that holds no rows.
+    """
+    predictions = _rows("predictions", predictions)
+    references = _rows("references", references)
+    if len(predictions) != len(references):
+        rule = f"have one row for each of the {len(references)} references"
+        raise ValueError(message("predictions", rule, len(predictions)))
+    if kind == "ranks":
+        return Batch(kind, *_read_ranks(predictions, references, start))
+    ints_are_scores = named and kind == "scores"
+    if not _is_array(predictions):
+        return _read_rows(predictions, references, kind, ints_are_scores, start)
+    if len(predictions.shape) != 2:
+        hint, got = "give (N, C) scores or (N, K) positions", tuple(predictions.shape)
+        raise ValueError(message("predictions", "have a row a query", got, start, hint))
+    dtype = _numpy(predictions[:0]).dtype.kind
+    if dtype == "f" or (dtype in "iu" and ints_are_scores):
+        _agree(kind, "scores", start)
+        gold = _ints("references", references, A_POSITION, start)
+        return Batch("scores", *_rank_matrix(predictions, gold, start))
+    rows = _numpy(predictions).tolist()
+    return _read_rows(rows, references, kind, ints_are_scores, start)
+
+
+def _read_ranks(predictions: Any, references: Any, start: int) -> tuple[Ints, Ints]:
+    rank = _ints("predictions", predictions, "be an int, the rank of the gold", start)
+    tied = _ints("references", references, "be an int, the number of tied candidates", start)
+    rule = f"be a rank from 1 to {LARGEST_RANK}, or 0 for a missing gold"
+    _refuse("predictions", rule, (rank < 0) | (rank > LARGEST_RANK), rank, start)
+    rule = "be >= 1, the gold included, or 0 where the rank is 0"
+    _refuse("references", rule, (tied < 0) | ((tied == 0) != (rank == 0)), tied, start)
+    rule = f"end at rank {LARGEST_RANK} at the latest, ties included"
+    _refuse("references", rule, tied > LARGEST_RANK + 1 - rank, tied, start)
+    return rank, tied
+
+
+def _rank_matrix(scores: Any, gold: Ints, start: int) -> tuple[Ints, Ints]:
+    """Rank the gold of every row of an (N, C) array or tensor, a chunk of rows at a time."""
+    queries, candidates = scores.shape
+    _refuse_position((gold < 0) | (gold >= candidates), candidates, gold, start)
+    rank, tied = np.empty(queries, np.int64), np.empty(queries, np.int64)
+    rows = max(1, CHUNK_BYTES // (8 * max(1, candidates)))
+    for first in range(0, queries, rows):
+        chunk = slice(first, first + rows)
+        block = np.ascontiguousarray(_numpy(scores[chunk]))
+        _refuse("predictions", "hold no NaN", (block != block).any(1), block, start + first)
+        rank[chunk], tied[chunk] = rank_of_gold(block, gold[chunk])
+    return rank, tied
+
+
+def _read_rows(
+    rows: list[Any], golds: Any, kind: str | None, ints_are_scores: bool, start: int
+) -> Batch:
+    """Read a list of rows: ragged scores, or rankings of strings or of positions."""
+    typed = [_typed_row(row, start + i) for i, row in enumerate(rows)]
+    types = {row_type for _, row_type in typed}
+    if ints_are_scores and types <= {int, None}:
+        types = {float}
+    kind = _agree(kind, "scores" if float in types else "ranking", start)
+    if kind == "scores":
+        gold = _ints("references", golds, A_POSITION, start)
+        pairs = [_rank_scores(*row, gold[i : i + 1], start + i) for i, row in enumerate(typed)]
+    else:
+        golds = _numpy(golds).tolist() if _is_array(golds) else golds
+        pairs = [_rank_ranking(*row, golds[i], start + i) for i, row in enumerate(typed)]
+    rank, tied = np.array(pairs, np.int64).reshape(-1, 2).T
+    return Batch(kind, rank, tied)
+
+
+def _rank_scores(row: Any, row_type: Any, gold: Ints, query: int) -> tuple[int, int]:
+    """Rank and ties of the gold of one row of scores."""
+    if row_type is str:
+        raise ValueError(message("predictions", "be scores as in other rows", row, query))
+    scores = _comparable(row)
+    _refuse_position((gold < 0) | (gold >= len(scores)), len(scores), gold, query)
+    if (scores != scores).any():
+        raise ValueError(message("predictions", "hold no NaN", row, query))
+    rank, tied = rank_of_gold(scores[None], gold)
+    return int(rank[0]), int(tied[0])
+
+
+def _rank_ranking(row: Any, row_type: Any, gold: Any, query: int) -> tuple[int, int]:
+    """Rank of the gold in one list of candidates, best first, and 1; (0, 0) if it is missing."""
+    row = row.tolist() if isinstance(row, np.ndarray) else row
+    gold = gold.item() if _is_scalar(gold) else gold
+    if type(gold) not in (str, int):
+        hint = "repeat the query for each of its golds" if isinstance(gold, (list, tuple)) else ""
+        raise ValueError(message("references", A_CANDIDATE, gold, query, hint))
+    if row_type not in (None, type(gold)):
+        rule = f"be of the type of the candidates, {row_type.__name__}"
+        raise ValueError(message("references", rule, gold, query))
+    if (row_type is int and min(row) < 0) or (type(gold) is int and gold < 0):
+        name, value = ("references", gold) if gold < 0 else ("predictions", min(row))
+        raise ValueError(message(name, "be positions >= 0", value, query))
+    if len(set(row)) != len(row):
+        twice = next(candidate for candidate in row if row.count(candidate) > 1)
+        raise ValueError(message("predictions", "name no candidate twice", twice, query))
+    return (row.index(gold) + 1, 1) if gold in row else (0, 0)
+
+
+def _agree(kind: str | None, found: str, start: int) -> str:
+    """The kind of the rows, which must be the kind that was named or added before."""
+    if kind in (None, found):
+        return found
+    hint = "call compute() before adding another kind, or load without a config name"
+    raise ValueError(
+        message("predictions", f"be {kind}, as named or added", Plain(found), start, hint)
+    )
+
+
+# Containers, rows and values
+
+
+def _rows(name: str, values: Any) -> Any:
+    """The container as an array, a tensor or a list, without a copy where it is one."""
+    if hasattr(values, "to_pylist"):  # pyarrow
+        values = values.to_pylist()
+    if hasattr(values, "iloc"):  # pandas
+        values = values.to_numpy()
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes, list, tuple)):
+        values = values[:]  # a column of datasets
+    dense = not isinstance(values, np.ma.MaskedArray) and not hasattr(values, "toarray")
+    if _is_array(values) and dense and len(values.shape):
+        return values.tolist() if getattr(values.dtype, "kind", "") in tuple("OUST") else values
+    if isinstance(values, (list, tuple, range)):
+        return list(values)
+    hint = "give a dense array, a tensor or a list with a row a query"
+    raise InputTypeError(
+        message(name, "have a row a query", Plain(type(values).__name__), hint=hint)
+    )
+
+
+def _typed_row(row: Any, query: int) -> tuple[Any, Any]:
+    """One query's candidates as a list or a 1-D array, and their type: float, int, str or None."""
+    if hasattr(row, "iloc") or _is_array(row):
+        row = _numpy(row)
+        if row.ndim == 1 and row.dtype.kind in "fiu":
+            return row, None if not len(row) else float if row.dtype.kind == "f" else int
+        row = row.tolist()
+    if not isinstance(row, (list, tuple)):
+        hint = "give a list of scores, or of candidates, best first"
+        raise InputTypeError(message("predictions", "be a list a query", row, query, hint))
+    types = set(map(type, row))
+    if not types <= {float, int, str}:
+        row = [value.item() if _is_scalar(value) else value for value in row]
+        types = set(map(type, row))
+    if types == {str} or (types and types <= {float, int}):
+        return row, str if str in types else float if float in types else int
+    if not types:
+        return row, None
+    if types == {float, type(None)}:
+        raise ValueError(message("predictions", "hold no NaN or None", row, query))
+    names = " and ".join(sorted(found.__name__ for found in types))
+    rule = "be floats (scores), or a ranking of all strings or all ints"
+    raise ValueError(f"`predictions` must {rule}, got {names} at query {query}")
+
+
+def _comparable(row: Any) -> NDArray[Any]:
+    """An array that compares as the values of the row do."""
+    if not isinstance(row, np.ndarray) and len(set(map(type, row))) > 1:
+        return np.array(row, dtype=object)  # float64 would round ints beyond 2**53
+    return np.asarray(row)
+
+
+def _ints(name: str, values: Any, rule: str, start: int) -> Ints:
+    """(N,) int64 from an array, a tensor or a list of ints; nothing is rounded."""
+    if _is_array(values):
+        values = _numpy(values)
+        if values.ndim != 1 or values.dtype.kind not in "iu":
+            got = f"{values.dtype} of shape {values.shape}"
+            raise ValueError(f"`{name}` must {rule}, got {got} from query {start} on")
+    else:
+        values = [value.item() if _is_scalar(value) else value for value in values]
+        values = np.array([*values, None], dtype=object)[:-1]  # None: a list stays one value
+        wrong = np.array([type(value) is not int for value in values], bool)
+        _refuse(name, rule, wrong, values, start)
+    large = (values >= 2**62) | (values <= -(2**62))
+    _refuse(name, f"{rule}, below 2**62", large, values, start)
+    return np.asarray(values, np.int64)
+
+
+def _is_array(values: Any) -> bool:
+    return hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__getitem__")
+
+
+def _is_scalar(value: Any) -> bool:
+    return getattr(value, "ndim", None) == 0 and hasattr(value, "item")
+
+
+def _numpy(values: Any) -> NDArray[Any]:
+    """An array of an array or a tensor; bfloat16, which numpy lacks, becomes float32, exactly."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+        return np.asarray(values.numpy())
+    array = np.asarray(values)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+# Refusals
+
+
+def _refuse(name: str, rule: str, wrong: NDArray[Any], values: Any, start: int) -> None:
+    """Raise for the first query whose `wrong` is set."""
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(message(name, rule, values[first], start + first))
+
+
+def _refuse_position(wrong: NDArray[Any], candidates: int, gold: Ints, start: int) -> None:
+    rule = f"be a position from 0 to {candidates - 1}" if candidates else "have a candidate"
+    _refuse("references", rule, wrong, gold, start)

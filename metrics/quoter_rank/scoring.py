@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of rankings with one gold candidate a query. Needs numpy only.
+
+Every figure is computed from two integers a query: `rank`, 1 + the number of candidates above the
+gold (0 where the gold is not in the list), and `tied`, the number of candidates tied with the gold,
+the gold included (0 where the rank is 0).
+
+| key | function |
+|---|---|
+| MRR | `reciprocal_rank` |
+| NDCG@k | `ndcg` |
+| Recall@k | `recall` |
+| MeanRank, MedianRank, RankVariance | `rank_statistics` |
+
+A new figure is a function of `(rank, tied)` here and an entry in `per_query_figures`.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+RELEASED_BATCH = 64
+
+
+def rank_of_gold(scores: NDArray[Any], gold: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Rank of each row's gold among its scores, and how many candidates share its score.
+
+    Scores are compared as they are given: no conversion can make or break a tie.
+
+    Args:
+        scores: (B, C) numbers without NaN, higher is better.
+        gold: (B,) int, column of the gold, 0 <= gold < C.
+    Returns:
+        rank: (B,) int64, 1 + the number of candidates with a higher score.
+        tied: (B,) int64, the number of candidates with the gold's score, the gold included.
+    """
+    gold_score = np.take_along_axis(scores, gold[:, None], axis=1)
+    rank = 1 + np.count_nonzero(scores > gold_score, axis=1)
+    tied = np.count_nonzero(scores == gold_score, axis=1)
+    return np.asarray(rank, np.int64), np.asarray(tied, np.int64)
+
+
+def resolve_ties(rank: Ints, tied: Ints, ties: str) -> tuple[Ints, Ints]:
+    """Place the gold among the candidates it ties with.
+
+    Args:
+        rank: (N,) int, 1 + candidates above the gold, 0 if it is missing.
+        tied: (N,) int, candidates tied with the gold, the gold included.
+        ties: "optimistic" puts the gold first, "pessimistic" last, "expected" leaves all orders
+            open (McSherry and Najork, "Computing Information Retrieval Performance Measures
+            Efficiently in the Presence of Tied Scores", ECIR 2008).
+    Returns:
+        (rank, tied) as above, tied at most 1 unless `ties` is "expected".
+    """
+    if ties == "expected":
+        return rank, tied
+    alone = np.minimum(tied, 1)
+    return (rank if ties == "optimistic" else rank + tied - alone), alone
+
+
+def reciprocal_rank(rank: Ints, tied: Ints) -> Floats:
+    """Reciprocal rank of the gold, averaged over the places it shares with its ties.
+
+    MRR of one query = (1 / tied) sum_{r = rank}^{rank + tied - 1} 1 / r
+
+    Args:
+        rank: (N,) int, 0 if the gold is missing.
+        tied: (N,) int.
+    Returns:
+        (N,) float64 in [0, 1], higher is better; 0.0 where the gold is missing.
+    References:
+        Voorhees, "The TREC-8 Question Answering Track Report", 1999.
+    """
+    value = np.divide(1.0, rank, out=np.zeros(len(rank)), where=rank > 0)
+    shared = tied > 1
+    if shared.any():
+        last = (rank + tied - 1)[shared]
+        harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, last.max() + 1))])
+        value[shared] = (harmonic[last] - harmonic[rank[shared] - 1]) / tied[shared]
+    return value
+
+
+def ndcg(rank: Ints, tied: Ints, k: int) -> Floats:
+    """NDCG at depth k of one gold of gain 1, averaged over the places it shares with its ties.
+
+    NDCG@k of one query = (1 / tied) sum_{r = rank}^{rank + tied - 1} [r <= k] / log2(r + 1)
+
+    The ideal DCG is 1: the gold at rank 1.
+
+    Args:
+        rank: (N,) int, 0 if the gold is missing.
+        tied: (N,) int.
+        k: depth, >= 1.
+    Returns:
+        (N,) float64 in [0, 1], higher is better; 0.0 where the gold is missing.
+    References:
+        Jarvelin and Kekalainen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+    """
+    last = rank + tied - 1
+    depth = min(k, int(last.max(initial=0)))
+    discount = np.array([0.0] + [1.0 / math.log2(r + 1) for r in range(1, depth + 1)] + [0.0])
+    value = discount[np.minimum(rank, depth + 1)]
+    shared = (tied > 1) & (rank <= k)
+    if shared.any():
+        total = np.cumsum(discount)
+        inside = total[np.minimum(last[shared], depth)] - total[rank[shared] - 1]
+        value[shared] = inside / tied[shared]
+    return value
+
+
+def recall(rank: Ints, tied: Ints, k: int) -> Floats:
+    """Share of the places of the gold and its ties that are within depth k.
+
+    Recall@k of one query = (1 / tied) sum_{r = rank}^{rank + tied - 1} [r <= k]
+
+    With one gold a query this is also success@k.
+
+    Args:
+        rank: (N,) int, 0 if the gold is missing.
+        tied: (N,) int.
+        k: depth, >= 1.
+    Returns:
+        (N,) float64 in [0, 1], higher is better; 0.0 where the gold is missing.
+    References:
+        Qi et al., "QuoteR: A Benchmark of Quote Recommendation for Writing", ACL 2022, section 5.
+    """
+    inside = np.clip(k - rank + 1, 0, tied)
+    return np.divide(inside, tied, out=np.zeros(len(rank)), where=tied > 0)
+
+
+def mean_rank(rank: Ints, tied: Ints) -> Floats:
+    """Mean of the ranks that the gold shares with its ties: rank + (tied - 1) / 2.
+
+    Args:
+        rank: (N,) int, >= 1.
+        tied: (N,) int, >= 1.
+    Returns:
+        (N,) float64 >= 1, lower is better.
+    """
+    return rank + (tied - 1) / 2
+
+
+def rank_statistics(rank: Ints, tied: Ints, protocol: str = "standard") -> dict[str, float]:
+    """Mean, median and population variance of the gold's rank.
+
+    RankVariance = Var(m) + (N - 1) / N * mean((tied^2 - 1) / 12), m = `mean_rank`, is the mean of
+    the population variance over all orders of the ties: a rank that is uniform over `tied` places
+    has variance (tied^2 - 1) / 12, and the mean over N such ranks takes 1 / N of it back.
+
+    Args:
+        rank: (N,) int, >= 1, N >= 1.
+        tied: (N,) int, >= 1.
+        protocol: under "released", as the QuoteR authors' test code prints them, MeanRank counts
+            from 0, MedianRank from 1 and RankVariance is a standard deviation.
+    Returns:
+        MeanRank, MedianRank (of the mean ranks) and RankVariance (ddof 0), lower is better.
+    """
+    ranks = mean_rank(rank, tied)
+    center = mean(ranks)
+    within = mean((tied.astype(np.float64) ** 2 - 1) / 12) * (len(rank) - 1) / len(rank)
+    variance = mean((ranks - center) ** 2) + within
+    released = protocol == "released"
+    return {
+        "MeanRank": mean(ranks - 1) if released else center,
+        "MedianRank": float(np.median(ranks)),
+        "RankVariance": math.sqrt(variance) if released else variance,
+    }
+
+
+def per_query_figures(
+    rank: Ints, tied: Ints, *, ndcg_k: Iterable[int], recall_k: Iterable[int]
+) -> dict[str, Floats]:
+    """Every figure that is a mean over queries, one value a query.
+
+    Args:
+        rank: (N,) int, 0 if the gold is missing.
+        tied: (N,) int.
+        ndcg_k: depths of NDCG.
+        recall_k: depths of Recall.
+    Returns:
+        {key: (N,) float64 in [0, 1]}, higher is better.
+    """
+    return {
+        "MRR": reciprocal_rank(rank, tied),
+        **{f"NDCG@{k}": ndcg(rank, tied, k) for k in ndcg_k},
+        **{f"Recall@{k}": recall(rank, tied, k) for k in recall_k},
+    }
+
+
+def averages(values: dict[str, Floats], protocol: str = "standard") -> dict[str, float]:
+    """Mean over queries of every figure of `per_query_figures`.
+
+    Args:
+        values: {key: (N,) float64}, N >= 1.
+        protocol: under "released", as in the QuoteR authors' test code, MRR and NDCG are means of
+            the means of consecutive batches of 64 queries, the last one shorter.
+    """
+    return {
+        key: mean_of_batch_means(value)
+        if protocol == "released" and not key.startswith("Recall")
+        else mean(value)
+        for key, value in values.items()
+    }
+
+
+def mean(values: Floats) -> float:
+    """Exactly rounded sum over N: the same bits for any order of the queries."""
+    return math.fsum(values.tolist()) / len(values)
+
+
+def mean_of_batch_means(values: Floats, size: int = RELEASED_BATCH) -> float:
+    """Mean of the means of consecutive batches of `size` queries, the last one shorter."""
+    starts = range(0, len(values), size)
+    return mean(np.array([mean(values[start : start + size]) for start in starts]))
