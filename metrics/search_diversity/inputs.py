@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where data enters `search_diversity`: containers are opened, rankings meet judgements."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .judgements import Judgements
+from .options import InputTypeError, Plain, message
+from .queries import Queries
+from .rankings import Rankings, to_numpy
+
+Ints = NDArray[np.integer[Any]]
+
+PART = 4096  # queries read at a time
+FLOATS = "scores must be floats"
+
+
+def split(predictions: Any, references: Any, *, start: int) -> Iterator[tuple[Any, Any, int]]:
+    """Open the containers of a batch, PART queries at a time.
+
+    Args:
+        predictions: one ranking or row of scores a query (see the metric's description).
+        references: the judged documents of each query.
+        start: number of queries added before; errors count on from it.
+    Yields:
+        (predictions, references, start): Arrow arrays, numpy arrays, an Arrow table or lists.
+    Raises:
+        ValueError: not one row of predictions for each reference.
+        TypeError: a container that holds no rows.
+    """
+    predictions = _container("predictions", predictions)
+    references = _references(references)
+    if len(predictions) != len(references):
+        rule = f"have one row for each of the {len(references)} references"
+        raise ValueError(message("predictions", rule, len(predictions)))
+    for first in range(0, len(predictions), PART):
+        rows = _to_part(predictions[first : first + PART])
+        yield rows, _part_of(references, first), start + first
+
+
+def agreed_kind(kind: str | None, found: str | None, start: int) -> str | None:
+    """The kind of the rows `found`, which must be the `kind` of rows before them."""
+    if found is None or kind in (None, found):
+        return kind or found
+    hint = "call compute() before adding another kind"
+    raise ValueError(message("predictions", f"be {kind} as before", Plain(found), start, hint))
+
+
+# Containers
+
+
+def _container(name: str, values: Any) -> Any:
+    """An Arrow array, a numpy array or tensor, or a list, without a copy where it is one."""
+    source = getattr(values, "source", None)
+    if isinstance(source, datasets.Dataset):  # a column of a dataset
+        values = source.with_format("arrow")[:][values.column_name]
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    if hasattr(values, "iloc"):  # pandas
+        values = values.to_numpy()
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes, list, tuple)):
+        values = values[:]
+    dense = not isinstance(values, np.ma.MaskedArray) and not hasattr(values, "toarray")
+    if hasattr(values, "shape") and hasattr(values, "dtype") and dense and len(values.shape):
+        return values.tolist() if getattr(values.dtype, "kind", "") in tuple("OUST") else values
+    if isinstance(values, (list, tuple)):
+        return list(values)
+    hint = "give a list, a dense array or a tensor with a row a query"
+    got = Plain(type(values).__name__)
+    raise InputTypeError(message(name, "have a row a query", got, hint=hint))
+
+
+def _references(references: Any) -> Any:
+    """The references as an Arrow table, an array or tensor, or a list."""
+    if isinstance(references, datasets.Dataset):
+        columns = [name for name in ("doc_ids", "subtopics") if name in references.column_names]
+        references = references.select_columns(columns).with_format("arrow")[:]
+    if isinstance(references, pa.Table):
+        return references
+    if hasattr(references, "iloc") and hasattr(references, "columns"):
+        references = references.to_dict("list")
+    if isinstance(references, Mapping) and {"doc_ids", "subtopics"} <= set(references):
+        docs, subtopics = references["doc_ids"], references["subtopics"]
+        if len(docs) == len(subtopics):
+            pairs = zip(docs, subtopics, strict=True)
+            return [{"doc_ids": doc_ids, "subtopics": labels} for doc_ids, labels in pairs]
+    return _container("references", references)
+
+
+def _part_of(references: Any, first: int) -> Any:
+    if isinstance(references, pa.Table):
+        return references.slice(first, PART)
+    return _to_part(references[first : first + PART])
+
+
+def _to_part(rows: Any) -> Any:
+    """Part of a container: an Arrow array, a numpy array or a list."""
+    if isinstance(rows, pa.ChunkedArray):
+        return rows.combine_chunks()
+    return to_numpy(rows) if hasattr(rows, "dtype") else rows
+
+
+# Rankings meet judgements
+
+
+def meet(rankings: Rankings, judgements: Judgements, start: int) -> Queries:
+    """Flat queries: each ranking as positions among its reference documents.
+
+    Raises:
+        ValueError: an id or position twice, a position or a number of scores that does not fit the
+            documents, a NaN.
+    """
+    id_rank, codes, ranked_codes = _order_ids(rankings, judgements, start)
+    n_ranked, tied = rankings.n_ranked, np.zeros(len(rankings.values), bool)
+    if rankings.kind == "scores":
+        ranking, n_ranked, tied = _sort_scores(rankings, judgements, id_rank, start)
+    elif rankings.kind == "positions":
+        ranking = _check_positions(rankings, judgements, start)
+    elif rankings.kind == "ids":
+        ranking = _find(ranked_codes, n_ranked, codes, judgements.n_docs)
+    else:
+        ranking = np.empty(0, np.int64)
+    return _queries(judgements, id_rank, ranking, n_ranked, tied)
+
+
+def _queries(
+    judgements: Judgements, id_rank: Ints, ranking: Ints, n_ranked: Ints, tied: NDArray[np.bool_]
+) -> Queries:
+    """Number the subtopics of each query from 0 and name every pair once."""
+    queries = len(judgements.n_docs)
+    subtopic, n_subtopics = _number(judgements.pair_query, judgements.pair_key, queries)
+    doc = (np.cumsum(judgements.n_docs) - judgements.n_docs)[judgements.pair_query]
+    pair = (doc + judgements.pair_doc) * (n_subtopics.max(initial=0) + 1) + subtopic
+    once = np.unique(pair, return_index=True)[1]
+    return Queries(
+        n_docs=judgements.n_docs.astype(np.int32),
+        n_subtopics=n_subtopics.astype(np.int32),
+        n_pairs=np.bincount(judgements.pair_query[once], minlength=queries).astype(np.int32),
+        n_ranked=n_ranked.astype(np.int32),
+        id_rank=id_rank.astype(np.int32),
+        pair_doc=judgements.pair_doc[once].astype(np.int32),
+        pair_subtopic=subtopic[once].astype(np.int32),
+        ranking=ranking.astype(np.int32),
+        tied=tied,
+    )
+
+
+def _number(query: Ints, key: Ints, queries: int) -> tuple[Ints, Ints]:
+    """Number the distinct keys of each query from 0, ascending, and count them."""
+    width = int(key.max(initial=0)) + 1
+    distinct, index = np.unique(query * width + key, return_inverse=True)
+    count = np.bincount(distinct // width, minlength=queries)
+    return index - (np.cumsum(count) - count)[query], count
+
+
+def _order_ids(rankings: Rankings, judgements: Judgements, start: int) -> tuple[Ints, Ints, Ints]:
+    """Place of each document's id in its query, smallest first, and codes of all ids.
+
+    Codes ascend with the UTF-8 bytes of the ids. Rows of a matrix are in order of id by definition.
+    """
+    n_docs, none = judgements.n_docs, np.empty(0, np.int64)
+    query, position = _runs(n_docs)
+    if judgements.ids is None:
+        if rankings.kind == "ids":
+            hint = "documents of a matrix have no ids: give scores or positions"
+            raise ValueError(
+                message("references", "name documents", Plain("a matrix"), start, hint)
+            )
+        return position, none, none
+    named = rankings.values if rankings.kind == "ids" else pa.array([], pa.large_string())
+    encoded = pa.chunked_array([judgements.ids, named]).combine_chunks().dictionary_encode()
+    rank = np.empty(len(encoded.dictionary), np.int64)
+    rank[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(rank))
+    code = rank[encoded.indices.to_numpy()]
+    doc_code, ranked_code = code[: len(query)], code[len(query) :]
+    order = np.lexsort((doc_code, query))
+    _refuse_repeat("references", "doc_ids", query[order], doc_code[order], encoded, rank, start)
+    if rankings.kind == "ids":
+        ranked_query, _ = _runs(rankings.n_ranked)
+        by_code = np.lexsort((ranked_code, ranked_query))
+        ordered = ranked_query[by_code], ranked_code[by_code]
+        _refuse_repeat("predictions", "ids", *ordered, encoded, rank, start)
+    id_rank = np.empty(len(query), np.int64)
+    id_rank[order] = position
+    return id_rank, doc_code, ranked_code
+
+
+def _refuse_repeat(
+    name: str, what: str, query: Ints, code: Ints, encoded: Any, rank: Ints, start: int
+) -> None:
+    """Refuse equal neighbours of a query among sorted codes."""
+    repeated = (query[1:] == query[:-1]) & (code[1:] == code[:-1])
+    for i in np.flatnonzero(repeated)[:1].tolist():
+        got = encoded.dictionary[int(np.argmax(rank == code[i]))].as_py()
+        raise ValueError(message(name, f"have {what} without repeats", got, start + int(query[i])))
+
+
+def _find(ranked_code: Ints, n_ranked: Ints, doc_code: Ints, n_docs: Ints) -> Ints:
+    """Position of each ranked id among the documents of its query, -1 where it is unjudged."""
+    width = int(max(ranked_code.max(initial=0), doc_code.max(initial=0))) + 1
+    query, position = _runs(n_docs)
+    docs = query * width + doc_code
+    order = np.argsort(docs)
+    wanted = _runs(n_ranked)[0] * width + ranked_code
+    at = np.searchsorted(docs[order], wanted)
+    found = np.append(docs[order], -1)[at] == wanted
+    return np.where(found, np.append(position[order], -1)[at], -1)
+
+
+def _check_positions(rankings: Rankings, judgements: Judgements, start: int) -> Ints:
+    """Positions among the documents; rows of padding do not count."""
+    n_rows, kept = _matrix_rows(judgements)
+    query, _ = _runs(rankings.n_ranked)
+    positions = rankings.values.astype(np.int64)
+    wrong = (positions < 0) | (positions >= n_rows[query]) | (rankings.values >= 2**62)
+    for i in np.flatnonzero(wrong)[:1].tolist():
+        rule = f"be positions from 0 to {n_rows[query[i]] - 1}"
+        got = rankings.values[i]
+        raise ValueError(message("predictions", rule, got, start + int(query[i]), FLOATS))
+    order = np.lexsort((positions, query))
+    same = (np.diff(query[order]) == 0) & (np.diff(positions[order]) == 0)
+    for i in order[:-1][same][:1].tolist():
+        rule = "name no position twice"
+        raise ValueError(message("predictions", rule, positions[i], start + int(query[i]), FLOATS))
+    row = (np.cumsum(n_rows) - n_rows)[query] + positions
+    for i in np.flatnonzero(~kept[row])[:1].tolist():
+        rule = "name no row of padding"
+        raise ValueError(message("predictions", rule, positions[i], start + int(query[i])))
+    first_doc = np.cumsum(judgements.n_docs) - judgements.n_docs
+    return np.asarray((np.cumsum(kept) - 1)[row] - first_doc[query])
+
+
+def _sort_scores(
+    rankings: Rankings, judgements: Judgements, id_rank: Ints, start: int
+) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Rankings by score, the larger id first among equal scores, and where those are."""
+    n_rows, kept = _matrix_rows(judgements)
+    for i in np.flatnonzero(rankings.n_ranked != n_rows)[:1].tolist():
+        rule = f"have one score for each of the {n_rows[i]} documents"
+        raise ValueError(message("predictions", rule, int(rankings.n_ranked[i]), start + i))
+    query, position = _runs(judgements.n_docs)
+    scores = rankings.values[kept]
+    for i in np.flatnonzero(scores != scores)[:1].tolist():
+        raise ValueError(message("predictions", "hold no NaN", scores[i], start + int(query[i])))
+    order = np.lexsort((-id_rank, -scores, query))
+    tied = np.zeros(len(order), bool)
+    tied[1:] = (np.diff(query[order]) == 0) & (scores[order[1:]] == scores[order[:-1]])
+    return position[order], judgements.n_docs, tied
+
+
+def _matrix_rows(judgements: Judgements) -> tuple[Ints, NDArray[np.bool_]]:
+    """Rows that a prediction may speak of, and which of them are documents."""
+    if judgements.kept is None or judgements.n_rows is None:
+        return judgements.n_docs, np.ones(int(judgements.n_docs.sum()), bool)
+    return judgements.n_rows, judgements.kept
+
+
+def _runs(lengths: Ints) -> tuple[Ints, Ints]:
+    """Row and column of every cell of a ragged array."""
+    row = np.arange(len(lengths)).repeat(lengths)
+    return row, np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]

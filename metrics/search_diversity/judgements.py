@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""References of `search_diversity`: mappings, the loaders' columns, matrices and Arrow tables."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .options import InputTypeError, Plain, message
+
+Ints = NDArray[np.integer[Any]]
+
+PADDING = -100
+SUBSETS = {list, tuple, set, frozenset}
+DECIMAL = re.compile(r"[+-]?[0-9]+")
+
+
+class Judgements(NamedTuple):
+    """Reference documents of some queries, flat, and the subtopics that they cover."""
+
+    ids: pa.Array | None  # (sum n_docs,) strings; None where documents are rows of a matrix
+    n_docs: Ints  # (Q,) documents
+    pair_query: Ints  # (P,) query of each (document, subtopic) pair
+    pair_doc: Ints  # (P,) its document, a position in the query
+    pair_key: Ints  # (P,) its subtopic: in one query, a smaller key is an earlier subtopic
+    kept: NDArray[np.bool_] | None = None  # (sum of matrix rows,) False for rows of padding
+    n_rows: Ints | None = None  # (Q,) rows of each matrix, padding included
+
+
+def read_judgements(references: Any, *, int_ids: bool, start: int) -> Judgements:
+    """Check references and flatten them.
+
+    Args:
+        references: an Arrow table, a (Q, n, T) array, or a list of mappings, rows or matrices.
+        int_ids: whether document ids may be ints.
+        start: number of queries before these; errors count on from it.
+    """
+    if isinstance(references, pa.Table):
+        return _read_table(references, int_ids, start)
+    if isinstance(references, np.ndarray):
+        return _read_matrices(references, start)
+    if all(isinstance(row, Mapping) for row in references):
+        return _read_mappings(references, int_ids, start)
+    return _join([_read_matrix(row, start + i) for i, row in enumerate(references)])
+
+
+def _read_mappings(rows: list[Any], int_ids: bool, start: int) -> Judgements:
+    """Flatten {document: subtopics} mappings, or rows of the columns `doc_ids`, `subtopics`."""
+    ids: list[Any] = []
+    labels: list[Any] = []
+    n_docs, n_labels = [], []
+    for query, row in enumerate(rows, start):
+        docs, subtopics = _doc_columns(row, query)
+        ids.extend(docs)
+        n_docs.append(len(docs))
+        for subset in subtopics:
+            labels.extend(subset)
+            n_labels.append(len(subset))
+    docs = np.array(n_docs, np.int64)
+    counts = np.array(n_labels, np.int64)
+    _check_ids(ids, docs, int_ids, start)
+    labels = _checked_labels(labels, docs, counts, start)
+    table = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+    codes = np.fromiter(map(table.__getitem__, labels), np.int64, len(labels))
+    return _judgements(_string_array(ids), docs, counts, codes, list(table))
+
+
+def _doc_columns(row: Mapping[Any, Any], query: int) -> tuple[Any, Any]:
+    """The documents of one query and their subtopics."""
+    docs, subtopics = list(row), list(row.values())
+    if "doc_ids" in row and "subtopics" in row:
+        docs, subtopics = _as_list(row["doc_ids"]), _as_list(row["subtopics"])
+        if not isinstance(docs, (list, tuple)) or not isinstance(subtopics, (list, tuple)):
+            rule = "have lists in doc_ids and subtopics"
+            raise InputTypeError(message("references", rule, row, query))
+    if len(docs) != len(subtopics):
+        got = Plain(f"{len(docs)} doc_ids and {len(subtopics)} subtopics")
+        raise ValueError(message("references", "have one subtopic list a document", got, query))
+    if not set(map(type, subtopics)) <= SUBSETS:
+        subtopics = [_as_list(subset) for subset in subtopics]
+        for subset in subtopics:
+            if type(subset) not in SUBSETS:
+                rule = "give each document a list of its subtopics"
+                raise InputTypeError(message("references", rule, subset, query))
+    return docs, subtopics
+
+
+def _check_ids(ids: list[Any], n_docs: Ints, int_ids: bool, start: int) -> None:
+    """Refuse document ids that are not strings, or ints where `int_ids`."""
+    if set(map(type, ids)) <= {str}:
+        return
+    queries = np.arange(len(n_docs)).repeat(n_docs)
+    allowed = (str, int, np.integer) if int_ids else str
+    for query, doc in zip(queries.tolist(), ids, strict=True):
+        if isinstance(doc, (bool, np.bool_)) or not isinstance(doc, allowed):
+            hint = "" if int_ids else "int ids are taken with scores only"
+            rule = "have str document ids"
+            raise ValueError(message("references", rule, doc, start + query, hint))
+
+
+def _checked_labels(labels: list[Any], n_docs: Ints, n_labels: Ints, start: int) -> list[Any]:
+    """The labels as str and int, of one type in each query."""
+    types = set(map(type, labels))
+    if types <= {str} or types <= {int}:
+        return labels
+    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    queries = np.arange(len(n_docs)).repeat(n_docs).repeat(n_labels)
+    seen: dict[int, Any] = {}
+    for query, label in zip(queries.tolist(), labels, strict=True):
+        if type(label) not in (str, int):
+            rule = "have subtopics that are all str or all int"
+            raise ValueError(message("references", rule, label, start + query))
+        if seen.setdefault(query, type(label)) is not type(label):
+            rule = "have subtopics of one type in a query"
+            raise ValueError(message("references", rule, Plain("str and int"), start + query))
+    return labels
+
+
+def _read_table(table: pa.Table, int_ids: bool, start: int) -> Judgements:
+    """Flatten the columns `doc_ids` (lists) and `subtopics` (lists of lists) of an Arrow table."""
+    missing = {"doc_ids", "subtopics"} - set(table.column_names)
+    if missing:
+        rule = "have the columns doc_ids and subtopics"
+        raise ValueError(message("references", rule, sorted(table.column_names)))
+    queries = np.arange(start, start + len(table))
+    docs, n_docs, _ = _flat_lists(table["doc_ids"], queries)
+    subsets, n_subsets, doc_query = _flat_lists(table["subtopics"], queries)
+    for i in np.flatnonzero(n_docs != n_subsets)[:1].tolist():
+        got = Plain(f"{n_docs[i]} doc_ids and {n_subsets[i]} subtopics")
+        rule = "have one subtopic list a document"
+        raise ValueError(message("references", rule, got, start + i))
+    labels, n_labels, _ = _flat_lists(subsets, doc_query)
+    if not (_is_string(docs.type) or (int_ids and pa.types.is_integer(docs.type)) or not len(docs)):
+        raise ValueError(message("references", "have str document ids", Plain(docs.type), start))
+    if not (_is_string(labels.type) or pa.types.is_integer(labels.type) or not len(labels)):
+        rule = "have subtopics that are all str or all int"
+        raise ValueError(message("references", rule, Plain(labels.type), start))
+    encoded = labels.cast(labels.type if len(labels) else pa.string()).dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    ids = docs.cast(pa.large_string())
+    return _judgements(ids, n_docs, n_labels, codes, encoded.dictionary.to_pylist())
+
+
+def _flat_lists(lists: Any, query: Ints) -> tuple[pa.Array, Ints, Ints]:
+    """Values and lengths of an Arrow list array, and the query of each value; no null passes."""
+    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
+        rule = "have lists in doc_ids and lists of lists in subtopics"
+        raise InputTypeError(message("references", rule, Plain(lists.type)))
+    _refuse_null(lists, query)
+    lengths = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    values, value_query = lists.flatten(), query.repeat(lengths)
+    _refuse_null(values, value_query)
+    return values, lengths, value_query
+
+
+def _refuse_null(values: pa.Array, query: Ints) -> None:
+    if values.null_count:
+        first = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]
+        raise ValueError(message("references", "hold no null", None, int(query[first])))
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _judgements(
+    ids: pa.Array, n_docs: Ints, n_labels: Ints, codes: Ints, table: list[Any]
+) -> Judgements:
+    """Put labels, given as codes of `table`, in ascending order.
+
+    In a query whose labels are all decimal integers they are ordered as numbers, else by UTF-8
+    bytes.
+    """
+    doc = np.arange(int(n_docs.sum())).repeat(n_labels)
+    query = np.arange(len(n_docs)).repeat(n_docs)[doc]
+    decimal = np.array([bool(DECIMAL.fullmatch(str(label))) for label in table], bool)
+    as_text = _ranks(table, lambda label: str(label).encode())
+    as_number = np.zeros(len(table), np.int64)
+    numbers = [label for label, number in zip(table, decimal, strict=True) if number]
+    as_number[decimal] = _ranks(numbers, lambda label: (int(label), str(label)))
+    by_text = np.bincount(query[~decimal[codes]], minlength=len(n_docs)) > 0
+    key = np.where(by_text[query], as_text[codes], as_number[codes])
+    first_doc = np.cumsum(n_docs) - n_docs
+    return Judgements(ids, n_docs, query, doc - first_doc[query], key)
+
+
+def _ranks(values: list[Any], key: Any) -> Ints:
+    """Place of each value in ascending order."""
+    order = sorted(range(len(values)), key=lambda i: key(values[i]))
+    ranks = np.empty(len(values), np.int64)
+    ranks[order] = np.arange(len(values))
+    return ranks
+
+
+def _read_matrices(matrices: NDArray[Any], start: int) -> Judgements:
+    """Flatten a (Q, n, T) array of 0, 1 and, in rows and columns of padding, -100."""
+    if matrices.ndim != 3 or matrices.dtype.kind not in "if":
+        got = Plain(f"{matrices.dtype} of shape {matrices.shape}")
+        rule = "be signed ints or floats, documents x subtopics for each query"
+        raise ValueError(message("references", rule, got))
+    padding = matrices == PADDING
+    wrong = ~(padding | (matrices == 0) | (matrices == 1))
+    rows, columns = ~padding.all(axis=2), ~padding.all(axis=1)
+    real = rows[:, :, None] & columns[:, None, :]
+    _refuse_cell("hold 0, 1, or -100 in rows and columns of padding", wrong, matrices, start)
+    rule = "hold -100 only in whole rows and columns of padding"
+    _refuse_cell(rule, padding & real, matrices, start)
+    query, row, column = np.nonzero((matrices == 1) & real)
+    position = np.cumsum(rows, axis=1) - 1
+    n_rows = np.full(len(matrices), matrices.shape[1], np.int64)
+    n_docs = rows.sum(axis=1)
+    return Judgements(None, n_docs, query, position[query, row], column, rows.ravel(), n_rows)
+
+
+def _read_matrix(row: Any, query: int) -> Judgements:
+    try:
+        matrix = np.asarray(row)
+    except ValueError:  # lists of different lengths
+        matrix = np.empty((0,), object)
+    if matrix.ndim != 2 or (matrix.dtype.kind not in "if" and matrix.size):
+        rule = "be a mapping document -> subtopics, or a 0/1 matrix documents x subtopics"
+        got = row if matrix.ndim != 2 else Plain(f"an array of {matrix.dtype}")
+        raise ValueError(message("references", rule, got, query))
+    return _read_matrices(matrix[None].astype(float) if not matrix.size else matrix[None], query)
+
+
+def _join(parts: list[Judgements]) -> Judgements:
+    """The matrices of several queries one after another."""
+    columns = list(zip(*parts, strict=True))
+    query = np.arange(len(parts)).repeat([len(part.pair_query) for part in parts])
+    n_docs, doc, key, kept, n_rows = (np.concatenate(columns[i]) for i in (1, 3, 4, 5, 6))
+    return Judgements(None, n_docs, query, doc, key, kept, n_rows)
+
+
+def _refuse_cell(rule: str, wrong: NDArray[np.bool_], matrices: Any, start: int) -> None:
+    for query, row, column in np.argwhere(wrong)[:1].tolist():
+        raise ValueError(message("references", rule, matrices[query, row, column], start + query))
+
+
+def _string_array(ids: list[Any]) -> pa.Array:
+    try:
+        return pa.array([str(doc) for doc in ids], pa.large_string())
+    except UnicodeEncodeError:
+        raise ValueError(
+            message("references", "have ids of valid Unicode", Plain("a surrogate"))
+        ) from None
+
+
+def _as_list(values: Any) -> Any:
+    """An array as a list, the rest as it is."""
+    return values.tolist() if hasattr(values, "tolist") else values

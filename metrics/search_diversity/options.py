@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of `search_diversity`, their checks, and the one form of its error messages."""
+
+import reprlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+PROTOCOLS = ("standard", "released", "recipe")
+ALPHA = 0.5  # Clarke et al., SIGIR 2008, and every TREC Web Track
+
+
+class InputTypeError(TypeError, ValueError):
+    """Input of a wrong type; code that guards with `except ValueError` catches it too."""
+
+
+class Options(NamedTuple):
+    """Checked options of `compute`; `k` ascending, without repeats."""
+
+    protocol: str
+    alpha: float
+    k: tuple[int, ...]
+    per_query: bool
+
+
+def check_options(protocol: Any, alpha: Any, k: Any, per_query: Any) -> Options:
+    """Check the options of `compute`; `alpha` None becomes 0.5.
+
+    Raises:
+        ValueError: a value that is not among those that the protocol takes.
+        TypeError: a value of a wrong type.
+    """
+    check_protocol("protocol", protocol)
+    if alpha is not None and protocol == "recipe":
+        hint = "'recipe' has no alpha; 'standard' and 'released' do"
+        raise ValueError(message("alpha", "be None under protocol 'recipe'", alpha, hint=hint))
+    if not isinstance(per_query, (bool, np.bool_)):
+        raise InputTypeError(message("per_query", "be a bool", per_query))
+    return Options(protocol, _check_alpha(alpha), _check_depths(k), bool(per_query))
+
+
+def check_protocol(name: str, value: Any) -> None:
+    """Raise unless `value` names a protocol."""
+    if not isinstance(value, str) or value not in PROTOCOLS:
+        error = ValueError if isinstance(value, str) else InputTypeError
+        raise error(message(name, f"be one of {', '.join(map(repr, PROTOCOLS))}", value))
+
+
+def _check_alpha(alpha: Any) -> float:
+    if alpha is None:
+        return ALPHA
+    number = isinstance(alpha, (int, float, np.integer, np.floating))
+    if not number or isinstance(alpha, bool):
+        raise InputTypeError(message("alpha", "be a number from 0 to 1", alpha))
+    if not 0 <= alpha <= 1:
+        raise ValueError(message("alpha", "be a number from 0 to 1", alpha))
+    return float(alpha)
+
+
+def _check_depths(k: Any) -> tuple[int, ...]:
+    rule = "be an int >= 1, or several"
+    depths = k if isinstance(k, (list, tuple, range, np.ndarray)) else [k]
+    if any(isinstance(d, (bool, np.bool_)) or not isinstance(d, (int, np.integer)) for d in depths):
+        raise InputTypeError(message("k", rule, k))
+    if not len(depths) or min(depths) < 1:
+        raise ValueError(message("k", rule, k))
+    return tuple(sorted({int(d) for d in depths}))
+
+
+class Plain(str):
+    """Words of ours in the place of a value: shown without quotes."""
+
+
+def message(name: str, rule: str, got: Any, query: int | None = None, hint: str = "") -> str:
+    """`name` must <rule>, got <value> at query 17; <what to do>."""
+    got = got.tolist() if isinstance(got, (np.ndarray, np.generic)) else got
+    shown = got if isinstance(got, Plain) else _SHORT.repr(got)
+    place = "" if query is None else f" at query {query}"
+    return f"`{name}` must {rule}, got {shown}{place}{'; ' + hint if hint else ''}"

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rankings and judgements of many queries as flat arrays, and their scoring block by block."""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .scoring import figures, judged
+
+Ints = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+
+BLOCK_QUERIES = 1024
+BLOCK_CELLS = 1 << 19  # subtopics x queries x documents of a block: it stays in the cache
+
+
+class Queries(NamedTuple):
+    """Q queries; what belongs to one query is one run of the flat arrays, in input order.
+
+    A document is named by its position among the reference documents of its query.
+    """
+
+    n_docs: Ints  # (Q,) reference documents
+    n_subtopics: Ints  # (Q,) subtopics that at least one of them covers
+    n_pairs: Ints  # (Q,) (document, subtopic) pairs
+    n_ranked: Ints  # (Q,) documents in the ranking
+    id_rank: Ints  # (sum n_docs,) place of each document's id, smallest first
+    pair_doc: Ints  # (sum n_pairs,) document of each pair
+    pair_subtopic: Ints  # (sum n_pairs,) its subtopic, from 0 in ascending order
+    ranking: Ints  # (sum n_ranked,) best first, the larger id first among equal scores; -1 unjudged
+    tied: NDArray[np.bool_]  # (sum n_ranked,) its score is that of the document one rank above
+
+
+def no_queries() -> Queries:
+    """Zero queries."""
+    none = np.empty(0, np.int32)
+    return Queries(none, none, none, none, none, none, none, none, none.astype(bool))
+
+
+def concatenate(parts: Sequence[Queries]) -> Queries:
+    """The queries of all parts in order."""
+    return Queries(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def to_bytes(queries: Queries) -> bytes:
+    """A form that `from_bytes` reads in another process."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **queries._asdict())
+    return buffer.getvalue()
+
+
+def from_bytes(data: bytes) -> Queries:
+    """The inverse of `to_bytes`."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return Queries(**arrays)
+
+
+def most_subtopics(queries: Queries) -> Ints:
+    """(Q,) int, the largest number of subtopics that one document of the query has."""
+    docs = _starts(queries.n_docs).repeat(queries.n_pairs) + queries.pair_doc
+    count = np.bincount(docs, minlength=len(queries.id_rank))
+    most = np.zeros(len(queries.n_docs), np.int64)
+    np.maximum.at(most, np.arange(len(most)).repeat(queries.n_docs), count)
+    return most
+
+
+def has_ties(queries: Queries, depth: int) -> NDArray[np.bool_]:
+    """(Q,) bool, whether equal scores reach a rank within `depth`."""
+    query = np.arange(len(queries.n_ranked)).repeat(queries.n_ranked)
+    rank = np.arange(len(query)) - _starts(queries.n_ranked).repeat(queries.n_ranked)
+    return np.bincount(query[queries.tied & (rank <= depth)], minlength=len(queries.n_docs)) > 0
+
+
+def score(queries: Queries, *, protocol: str, alpha: float, k: Sequence[int]) -> dict[str, Floats]:
+    """Figures of every query, `Judged@k` last.
+
+    Args:
+        queries: Q queries.
+        protocol: "standard", "released" or "recipe".
+        alpha: redundancy penalty in [0, 1].
+        k: depths.
+    Returns:
+        {"alpha-NDCG@10": (Q,) float64, ...}, for the largest depth first.
+    """
+    ranking = queries.ranking if protocol != "released" else _ties_in_reference_order(queries)
+    values: dict[str, Floats] = {}
+    for chosen, labels, ranked in _blocks(queries, ranking, protocol, max(k)):
+        n_docs, n_ranked = queries.n_docs[chosen], queries.n_ranked[chosen]
+        block = figures(labels, ranked, n_docs=n_docs, protocol=protocol, alpha=alpha, k=k)
+        for depth in sorted(k, reverse=True):
+            block[f"Judged@{depth}"] = judged(ranked, n_ranked, k=depth)
+        for key, value in block.items():
+            values.setdefault(key, np.empty(len(queries.n_docs)))[chosen] = value
+    return dict(sorted(values.items(), key=lambda item: item[0].startswith("Judged")))
+
+
+def _ties_in_reference_order(queries: Queries) -> Ints:
+    """The ranking with equal scores in the order of the reference documents."""
+    group = np.cumsum(~queries.tied)
+    return queries.ranking[np.lexsort((queries.ranking, group))]
+
+
+def _blocks(
+    queries: Queries, ranking: Ints, protocol: str, depth: int
+) -> Iterator[tuple[Ints, NDArray[np.bool_], Ints]]:
+    """Queries of similar size as dense arrays: (chosen queries, labels, ranking to `depth`).
+
+    The documents of a block stand in the order in which the ideal ranking takes equal gains: the
+    larger id first in "standard", reference order elsewhere.
+    """
+    by_size = np.lexsort((queries.n_docs, queries.n_subtopics))
+    doc_starts, pair_starts = _starts(queries.n_docs), _starts(queries.n_pairs)
+    rank_starts = _starts(queries.n_ranked)
+    for chosen in _cut(by_size, queries):
+        n_docs, n_pairs = queries.n_docs[chosen], queries.n_pairs[chosen]
+        n_ranked = np.minimum(queries.n_ranked[chosen], depth)
+        place = np.full((len(chosen), n_docs.max() + 1), -1)  # of position -1: -1
+        row, column = _runs(n_docs)
+        place[row, column] = (
+            n_docs[row] - 1 - queries.id_rank[doc_starts[chosen][row] + column]
+            if protocol == "standard"
+            else column
+        )
+        row, column = _runs(n_pairs)
+        pair = pair_starts[chosen][row] + column
+        shape = queries.n_subtopics[chosen].max(), len(chosen), n_docs.max()
+        labels = np.zeros(shape, bool)
+        labels[queries.pair_subtopic[pair], row, place[row, queries.pair_doc[pair]]] = True
+        row, column = _runs(n_ranked)
+        ranked = np.full((len(chosen), n_ranked.max()), -1)
+        ranked[row, column] = place[row, ranking[rank_starts[chosen][row] + column]]
+        yield chosen, labels, ranked
+
+
+def _cut(order: Ints, queries: Queries) -> Iterator[Ints]:
+    """Runs of `order` whose dense labels have at most BLOCK_CELLS cells."""
+    while len(order):
+        chosen = order[:BLOCK_QUERIES]
+        while len(chosen) > 1 and _cells(chosen, queries) > BLOCK_CELLS:
+            chosen = chosen[: len(chosen) // 2]
+        yield chosen
+        order = order[len(chosen) :]
+
+
+def _cells(chosen: Ints, queries: Queries) -> int:
+    n_docs, n_subtopics = queries.n_docs[chosen], queries.n_subtopics[chosen]
+    return len(chosen) * int(n_docs.max()) * int(n_subtopics.max())
+
+
+def _starts(lengths: Ints) -> Ints:
+    """Index of the first element of each run in a flat array."""
+    return np.cumsum(lengths) - lengths
+
+
+def _runs(lengths: Ints) -> tuple[Ints, Ints]:
+    """Row and column of every cell of a ragged array."""
+    row = np.arange(len(lengths)).repeat(lengths)
+    return row, np.arange(len(row)) - _starts(lengths).repeat(lengths)

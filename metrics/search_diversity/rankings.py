@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions of `search_diversity`: ids, positions or scores, one row a query."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .options import InputTypeError, Plain, message
+
+Ints = NDArray[np.integer[Any]]
+
+EXACT = 2**53  # float64 holds every int up to here
+
+
+class Rankings(NamedTuple):
+    """Rankings of some queries, flat."""
+
+    kind: str | None  # "ids", "positions" or "scores"; None if no row holds anything
+    n_ranked: Ints  # (Q,) length of each row
+    values: Any  # (sum n_ranked,) an Arrow string array, ints or floats
+
+
+def read_rankings(predictions: Any, *, start: int) -> Rankings:
+    """Flatten rows of ids, positions or scores.
+
+    Args:
+        predictions: an Arrow list array, a (Q, n) array, or a list of lists or 1-D arrays.
+        start: number of queries before these; errors count on from it.
+    """
+    if isinstance(predictions, pa.Array):
+        return _read_arrow(predictions, start)
+    if isinstance(predictions, np.ndarray):
+        return _read_array(predictions, start)
+    rows = [_row(row, start + i) for i, row in enumerate(predictions)]
+    n_ranked = np.array([len(row) for row in rows], np.int64)
+    if rows and all(isinstance(row, np.ndarray) for row in rows):
+        return _flat(n_ranked, np.concatenate(rows), start)
+    flat = [value for row in rows for value in row]
+    types = set(map(type, flat))
+    if types <= {str} and flat:
+        return Rankings("ids", n_ranked, _string_array(flat))
+    if types <= {int, float}:
+        return _flat(n_ranked, _numbers(flat, types, start), start)
+    raise _wrong_type(flat, n_ranked, start)
+
+
+def _row(row: Any, query: int) -> Any:
+    """One row as a list of Python values or a 1-D array of numbers."""
+    if isinstance(row, (list, tuple)):
+        scalars = set(map(type, row)) - {str, int, float}
+        return [v.item() if hasattr(v, "item") else v for v in row] if scalars else row
+    array = to_numpy(row) if hasattr(row, "shape") else None
+    if array is None or array.ndim != 1:
+        hint = "give a list of ids or positions, best first, or of scores"
+        raise InputTypeError(message("predictions", "be a list a query", row, query, hint))
+    return array if array.dtype.kind in "fiu" else array.tolist()
+
+
+def _numbers(flat: list[Any], types: set[Any], start: int) -> NDArray[Any]:
+    if types == {int, float} and any(type(v) is int and abs(v) > EXACT for v in flat):
+        raise ValueError(
+            message("predictions", "be scores that are floats", Plain("ints beyond 2**53"))
+        )
+    return np.array(flat, np.float64 if float in types else np.int64)
+
+
+def _read_array(predictions: NDArray[Any], start: int) -> Rankings:
+    if predictions.ndim != 2 or predictions.dtype.kind not in "fiu":
+        got = Plain(f"{predictions.dtype} of shape {predictions.shape}")
+        rule = "be float scores or int positions, one row a query"
+        raise ValueError(message("predictions", rule, got))
+    n_ranked = np.full(len(predictions), predictions.shape[1], np.int64)
+    return _flat(n_ranked, predictions.ravel(), start)
+
+
+def _read_arrow(predictions: pa.Array, start: int) -> Rankings:
+    if not (pa.types.is_list(predictions.type) or pa.types.is_large_list(predictions.type)):
+        rule = "be a column of lists"
+        raise InputTypeError(message("predictions", rule, Plain(predictions.type)))
+    _refuse_null(predictions, np.arange(start, start + len(predictions)))
+    n_ranked = predictions.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    values = predictions.flatten()
+    _refuse_null(values, np.arange(start, start + len(predictions)).repeat(n_ranked))
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return Rankings("ids", n_ranked, values.cast(pa.large_string()))
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        return _flat(n_ranked, values.to_numpy(zero_copy_only=False), start)
+    rule = "be lists of strings, ints or floats"
+    raise ValueError(message("predictions", rule, Plain(predictions.type)))
+
+
+def _refuse_null(values: pa.Array, query: Ints) -> None:
+    if values.null_count:
+        first = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]
+        raise ValueError(message("predictions", "hold no null", None, int(query[first])))
+
+
+def _flat(n_ranked: Ints, values: NDArray[Any], start: int) -> Rankings:
+    kind = "scores" if values.dtype.kind == "f" else "positions"
+    return Rankings(kind if len(values) else None, n_ranked, values)
+
+
+def _string_array(flat: list[str]) -> pa.Array:
+    try:
+        return pa.array(flat, pa.large_string())
+    except UnicodeEncodeError:
+        raise ValueError(message("predictions", "be valid Unicode", Plain("a surrogate"))) from None
+
+
+def _wrong_type(flat: list[Any], n_ranked: Ints, start: int) -> ValueError:
+    """The error for the first row that is not all str, all int or all float."""
+    first = 0
+    for query, length in enumerate(n_ranked.tolist(), start):
+        row, first = flat[first : first + length], first + length
+        types = set(map(type, row))
+        if type(None) in types and float in types:
+            return ValueError(message("predictions", "hold no NaN or None", row, query))
+        if not (types <= {str} or types <= {int, float}):
+            names = " and ".join(sorted(found.__name__ for found in types))
+            rule = "be all str (ids), all int (positions) or all float (scores)"
+            return ValueError(f"`predictions` must {rule}, got {names} at query {query}")
+    return ValueError(
+        message("predictions", "be of one kind in all rows", Plain("str and numbers"))
+    )
+
+
+def to_numpy(values: Any) -> NDArray[Any]:
+    """An array of an array or a tensor; bfloat16, which numpy lacks, becomes float32, exactly."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+        return np.asarray(values.numpy())
+    array = np.asarray(values)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Diversity figures of rankings against subtopic judgements. Needs numpy only.
+
+| key | "standard" | "released" | "recipe" |
+|---|---|---|---|
+| alpha-NDCG@k | `novelty_gains`, `greedy_gains`, `ndcg` | the ideal is `count_order` | `recipe_gains`, `greedy_gains` |
+| ERR-IA@k | `err_ia` | `intent_err` | `intent_err` |
+| S-recall@k | `s_recall` | the same | the same |
+| Judged@k | `judged` | the same | the same |
+
+`figures` puts them together for a block of queries; a new figure is a function here and a line
+there. The axes of the arrays are T subtopics in ascending order, Q queries, n reference documents
+and K ranks; subtopics come first, so that a sum over them is a left-to-right sum.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+
+RECIPE_SCALE = 2.0**-64  # a power of two: exact, cancels, and keeps sums of 2**1023 finite
+
+
+def figures(
+    labels: Bools, ranking: Ints, *, n_docs: Ints, protocol: str, alpha: float, k: Sequence[int]
+) -> dict[str, Floats]:
+    """Every figure of a block of queries.
+
+    Args:
+        labels: (T, Q, n) bool, the subtopics of each reference document; where the ideal ranking
+            finds equal gains, the document that comes first in n wins.
+        ranking: (Q, K) int, index in n of the document at each rank; -1 for an unjudged document
+            and past the end of a ranking.
+        n_docs: (Q,) int, reference documents of each query.
+        protocol: "standard", "released" or "recipe".
+        alpha: redundancy penalty in [0, 1]; not used by "recipe".
+        k: depths.
+    Returns:
+        {"alpha-NDCG@10": (Q,) float64, ...}, for the largest depth first; higher is better.
+    """
+    covers = covered(labels, ranking)
+    n_subtopics = labels.any(axis=2).sum(axis=0)
+    depth = min(max(k), labels.shape[2])
+    if protocol == "recipe":
+        gains = recipe_gains(covers)
+        ideal = greedy_gains(labels, 1.0, depth, recipe_value(labels))
+    elif protocol == "released":
+        gains = novelty_gains(covers, alpha)
+        ideal = novelty_gains(covered(labels, count_order(labels, depth)), alpha)
+    else:
+        gains = novelty_gains(covers, alpha)
+        ideal = greedy_gains(labels, alpha, depth)
+    result = {}
+    for cut in sorted(k, reverse=True):
+        result[f"alpha-NDCG@{cut}"] = ndcg(gains, ideal, k=cut)
+        if protocol == "standard":
+            result[f"ERR-IA@{cut}"] = err_ia(gains, n_subtopics, alpha, k=cut)
+        else:
+            weights = intent_weights(labels, n_docs if protocol == "released" else None)
+            result[f"ERR-IA@{cut}"] = intent_err(covers, weights, k=cut)
+        result[f"S-recall@{cut}"] = s_recall(covers, n_subtopics, k=cut)
+    return result
+
+
+def covered(labels: Bools, ranking: Ints) -> Bools:
+    """Subtopics of the document at each rank.
+
+    Args:
+        labels: (T, Q, n) bool.
+        ranking: (Q, K) int, index in n, -1 for no reference document.
+    Returns:
+        (T, Q, K) bool.
+    """
+    nothing = np.zeros((*labels.shape[:2], 1), bool)  # index -1
+    return np.take_along_axis(np.concatenate([labels, nothing], axis=2), ranking[None], axis=2)
+
+
+def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) -> Floats:
+    """Gain of the document at each rank, less for subtopics that documents above it cover.
+
+    g(i) = sum_{s in d_i} p_s (1 - alpha)^c_s(i), c_s(i) = documents above rank i that cover s
+
+    The power is a product made rank by rank, the sum goes from the first subtopic to the last:
+    any implementation that does so gets the same bits at any alpha.
+
+    Args:
+        covers: (T, Q, K) bool, subtopics of the document at each rank.
+        alpha: redundancy penalty in [0, 1].
+        weights: (T, Q) float64, p_s; 1 if None.
+    Returns:
+        (Q, K) float64 >= 0.
+    References:
+        Clarke et al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008.
+    """
+    gains = np.zeros(covers.shape[1:])
+    for subtopic, cover in enumerate(covers):
+        left = np.ones(cover.shape)
+        np.cumprod(np.where(cover[:, :-1], 1.0 - alpha, 1.0), axis=1, out=left[:, 1:])
+        weight = left if weights is None else left * weights[subtopic][:, None]
+        gains += np.where(cover, weight, 0.0)
+    return gains
+
+
+def recipe_gains(covers: Bools) -> Floats:
+    """Gain of the document at each rank in the benchmark description's recipe.
+
+    g(i) = (2^m - 1) (new / m), m = subtopics of d_i, new = those that no document above it covers;
+    0 if m = 0. In units of 2^64.
+
+    Args:
+        covers: (T, Q, K) bool, T <= 1023.
+    Returns:
+        (Q, K) float64 >= 0.
+    """
+    value = recipe_value(covers)
+    return value(novelty_gains(covers, 1.0))
+
+
+def recipe_value(labels: Bools) -> Callable[[Floats], Floats]:
+    """The function new -> (2^m - 1) (new / m) of the documents in `labels`, (T, Q, n) bool."""
+    count = labels.sum(axis=0).astype(np.float64)
+    scale = (2.0**count - 1.0) * RECIPE_SCALE
+    return lambda new: scale * (new / np.maximum(count, 1.0))
+
+
+def greedy_gains(
+    labels: Bools,
+    alpha: float,
+    depth: int,
+    value: Callable[[Floats], Floats] | None = None,
+) -> Floats:
+    """Gains of the ideal ranking: at each rank the document that gains most there.
+
+    Args:
+        labels: (T, Q, n) bool; of equal gains the first in n wins.
+        alpha: redundancy penalty in [0, 1].
+        depth: ranks to fill, <= n.
+        value: (Q, n) novelty gains -> (Q, n) gains, if they are not the same.
+    Returns:
+        (Q, depth) float64 >= 0. Not the largest possible DCG: greedy is an approximation.
+    References:
+        Clarke et al., SIGIR 2008, section 5.3; ndeval.c 4.5.
+    """
+    queries = np.arange(labels.shape[1])
+    weights = np.ones(labels.shape[:2])
+    placed = np.zeros(labels.shape[1:], bool)
+    ideal = np.zeros((labels.shape[1], depth))
+    for rank in range(depth):
+        gains = np.zeros(placed.shape)
+        for label, weight in zip(labels, weights, strict=True):
+            gains += np.where(label, weight[:, None], 0.0)
+        gains = gains if value is None else value(gains)
+        best = np.where(placed, -1.0, gains).argmax(axis=1)
+        ideal[:, rank] = gains[queries, best]
+        placed[queries, best] = True
+        weights *= np.where(labels[:, queries, best], 1.0 - alpha, 1.0)
+    return ideal
+
+
+def count_order(labels: Bools, depth: int) -> Ints:
+    """Documents by number of subtopics, most first, equal ones as they stand in n.
+
+    Args:
+        labels: (T, Q, n) bool.
+        depth: ranks to fill, <= n.
+    Returns:
+        (Q, depth) int, index in n.
+    References:
+        chenyiqun/MA4DIV, which takes this order for the ideal one.
+    """
+    return np.argsort(-labels.sum(axis=0), axis=1, kind="stable")[:, :depth]
+
+
+def ndcg(gains: Floats, ideal: Floats, *, k: int) -> Floats:
+    """Discounted cumulative gain over that of the ideal ranking.
+
+    alpha-NDCG@k = sum_{i<=k} g_i / log2(i + 1) over the same sum of the ideal gains
+
+    Args:
+        gains: (Q, K) float64, 0 past the end of a ranking.
+        ideal: (Q, L) float64, 0 past the last reference document.
+        k: depth, >= 1.
+    Returns:
+        (Q,) float64 >= 0, higher is better; 0.0 where nothing can be gained. Can exceed 1.
+    """
+    longest = max(gains.shape[1], ideal.shape[1])
+    discounts = np.array([math.log2(rank + 1) for rank in range(1, min(k, longest) + 1)])
+    return _ratio(_sum(gains, discounts, k), _sum(ideal, discounts, k))
+
+
+def err_ia(gains: Floats, n_subtopics: Ints, alpha: float, *, k: int) -> Floats:
+    """ERR-IA at depth k, as TREC's ndeval normalises it from rank 2 on, here at every depth.
+
+    ERR-IA@k = [sum_{i<=k} g_i / i] / [S sum_{i<=k} (1 - alpha)^(i-1) / i]
+
+    Args:
+        gains: (Q, K) float64, novelty gain of the document at each rank, 0 past the end.
+        n_subtopics: (Q,) int, S, subtopics that at least one reference document covers.
+        alpha: redundancy penalty in [0, 1].
+        k: depth, >= 1.
+    Returns:
+        (Q,) float64 in [0, 1], higher is better; 0.0 where no subtopic is covered.
+    References:
+        Clarke et al., "Overview of the TREC 2009 Web Track"; ndeval.c 4.5.
+    """
+    ranks = np.arange(1.0, k + 1)
+    best = np.cumsum(np.cumprod(np.append(1.0, np.full(k - 1, 1.0 - alpha))) / ranks)[-1]
+    return _ratio(_sum(gains, ranks, k), n_subtopics * best)
+
+
+def intent_err(covers: Bools, weights: Floats, *, k: int) -> Floats:
+    """Expected reciprocal rank over intents, each document satisfying its subtopics half the time.
+
+    ERR-IA@k = sum_{i<=k} 1 / i sum_{s in d_i} p_s (1/2) (1/2)^c_s(i)
+
+    Args:
+        covers: (T, Q, K) bool.
+        weights: (T, Q) float64, p_s: 1 / S in "recipe", `intent_weights` in "released".
+        k: depth, >= 1.
+    Returns:
+        (Q,) float64 >= 0, higher is better; at most 1 if the weights of a query sum to 1.
+    References:
+        Chapelle et al., "Intent-based diversification of web search results", Inf. Retr. 2011;
+        chenyiqun/MA4DIV for the weights n_s / n.
+    """
+    gains = novelty_gains(covers, 0.5, weights * 0.5)
+    return _sum(gains, np.arange(1.0, gains.shape[1] + 1), k)
+
+
+def intent_weights(labels: Bools, n_docs: Ints | None) -> Floats:
+    """Weight p_s of each subtopic: n_s / n, or 1 / S without `n_docs`.
+
+    Args:
+        labels: (T, Q, n) bool.
+        n_docs: (Q,) int, n, reference documents; n_s of them cover s.
+    Returns:
+        (T, Q) float64, 0.0 for a subtopic that no document covers.
+    """
+    present = labels.any(axis=2)
+    if n_docs is None:
+        return np.asarray(present / np.maximum(present.sum(axis=0), 1))
+    return np.asarray(labels.sum(axis=2) / np.maximum(n_docs, 1))
+
+
+def s_recall(covers: Bools, n_subtopics: Ints, *, k: int) -> Floats:
+    """Share of the subtopics that the top k cover.
+
+    S-recall@k = |union_{i<=k} d_i| / S
+
+    Args:
+        covers: (T, Q, K) bool.
+        n_subtopics: (Q,) int, S, subtopics that at least one reference document covers.
+        k: depth, >= 1.
+    Returns:
+        (Q,) float64 in [0, 1], higher is better; 0.0 where no subtopic is covered.
+    References:
+        Zhai, Cohen and Lafferty, "Beyond Independent Relevance", SIGIR 2003.
+    """
+    return _ratio(covers[:, :, :k].any(axis=2).sum(axis=0), n_subtopics)
+
+
+def judged(ranking: Ints, n_ranked: Ints, *, k: int) -> Floats:
+    """Share of the top k that are reference documents.
+
+    Args:
+        ranking: (Q, K) int, -1 for an unjudged document and past the end of a ranking.
+        n_ranked: (Q,) int, length of each ranking.
+        k: depth, >= 1.
+    Returns:
+        (Q,) float64 in [0, 1]; NaN for an empty ranking.
+    """
+    length = np.minimum(n_ranked, k)
+    count = (ranking[:, :k] >= 0).sum(axis=1)
+    return np.where(length > 0, _ratio(count, length), np.nan)
+
+
+def mean(values: Floats) -> float:
+    """Exactly rounded sum over Q: the same bits for any order of the queries."""
+    return math.fsum(values.tolist()) / len(values)
+
+
+def _sum(gains: Floats, divisors: Floats, k: int) -> Floats:
+    """sum_{i<=k} gains_i / divisors_i, from rank 1 on."""
+    ranks = min(gains.shape[1], k)
+    if not ranks:
+        return np.zeros(len(gains))
+    terms: Floats = gains[:, :ranks] / divisors[:ranks]
+    return np.asarray(np.cumsum(terms, axis=1)[:, -1])
+
+
+def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
+    """Part / whole, 0.0 where the whole is 0."""
+    return np.asarray(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0))

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`search_diversity`: alpha-NDCG, ERR-IA and S-recall, as a Hugging Face `evaluate` metric."""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import datasets
+import evaluate
+import numpy as np
+
+from .inputs import agreed_kind, meet, split
+from .judgements import read_judgements
+from .options import Options, Plain, check_options, check_protocol, message
+from .queries import (
+    Queries,
+    concatenate,
+    from_bytes,
+    has_ties,
+    most_subtopics,
+    no_queries,
+    score,
+    to_bytes,
+)
+from .rankings import read_rankings
+from .scoring import mean
+
+__version__ = "0.1.0"
+
+_DESCRIPTION = """\
+Scores search result diversification: a query has several subtopics, and the top of its ranking
+should cover them. Reports alpha-NDCG, ERR-IA and subtopic recall at 5 and 10 under one of three
+named protocols, which give different figures for the same ranking: "standard" is TREC's ndeval,
+"released" the code that MA4DIV published, "recipe" the benchmark description.
+"""
+
+_CITATION = """\
+@inproceedings{clarke-etal-2008-novelty,
+    title = "Novelty and Diversity in Information Retrieval Evaluation",
+    author = "Clarke, Charles L. A. and Kolla, Maheedhar and Cormack, Gordon V. and
+      Vechtomova, Olga and Ashkan, Azin and B{\\"u}ttcher, Stefan and MacKinnon, Ian",
+    booktitle = "Proceedings of SIGIR 2008",
+    year = "2008",
+    pages = "659--666",
+}
+@article{chapelle-etal-2011-intent,
+    title = "Intent-based Diversification of Web Search Results: Metrics and Algorithms",
+    author = "Chapelle, Olivier and Ji, Shihao and Liao, Ciya and Velipasaoglu, Emre and
+      Lai, Larry and Wu, Su-Lin",
+    journal = "Information Retrieval",
+    volume = "14",
+    year = "2011",
+    pages = "572--592",
+}
+@article{chen-etal-2024-ma4div,
+    title = "{MA4DIV}: Multi-Agent Reinforcement Learning for Search Result Diversification",
+    author = "Chen, Yiqun and others",
+    journal = "arXiv preprint arXiv:2403.17421",
+    year = "2024",
+    url = "https://arxiv.org/abs/2403.17421",
+}
+"""
+
+_INPUTS = """
+One ranking, three definitions. Documents a, b, c and x cover the subtopics {1, 2}, {1}, {3} and
+none; the ranking is b, a, x, c:
+
+    >>> import evaluate
+    >>> metric = evaluate.load("metrics/search_diversity")
+    >>> judged = {"a": ["1", "2"], "b": ["1"], "c": ["3"], "x": []}
+    >>> for protocol in ("standard", "released", "recipe"):
+    ...     result = metric.compute(
+    ...         predictions=[["b", "a", "x", "c"]], references=[judged], protocol=protocol
+    ...     )
+    ...     print(f"{protocol:9} {result['alpha-NDCG@5']:.4f} {result['ERR-IA@5']:.4f}")
+    standard  0.8251 0.4841
+    released  0.8443 0.4062
+    recipe    0.6547 0.3333
+
+Inputs:
+    predictions, one row a query, all rows of one kind, which is read from their type:
+    - ids: lists of str, best first, none twice. An id that is not in the reference is unjudged: it
+      keeps its rank and gains nothing.
+    - positions: lists of int, positions in the reference's documents, best first, none twice.
+    - scores: floats aligned with the reference's documents, higher is better.
+    references, one a query:
+    - a mapping document -> list of subtopics, all judged documents, also those without subtopics;
+    - a row of the loaders' columns, {"doc_ids": [...], "subtopics": [[...], ...]};
+    - with scores or positions, a 0/1 matrix documents x subtopics, or a (Q, n, T) array of them;
+      rows and columns of -100 are padding;
+    - in place of the list, a `datasets.Dataset` or an Arrow table with the columns doc_ids and
+      subtopics.
+
+Options of compute:
+    protocol (str): "standard", "released" or "recipe"; None is the config name, or "standard".
+    alpha (float): redundancy penalty from 0 to 1; None is 0.5. "recipe" takes none. ERR-IA uses it
+        in "standard" only.
+    k (int or several): depths, (5, 10).
+    per_query (bool): add `per_query`, {"alpha-NDCG@10": [...], ..., "Judged@10": [...]} in input
+        order; Judged@k is the share of the top k that is in the reference, None for an empty
+        ranking.
+
+Returns:
+    A dict of Python floats, higher is better. A query without a covered subtopic scores 0.
+    alpha-NDCG@10, alpha-NDCG@5: gain over the gain of the ideal ranking of all reference documents;
+        from 0, mostly below 1: the ideal ranking is found greedily and can be beaten.
+    ERR-IA@10, ERR-IA@5: expected reciprocal rank over the subtopics; from 0 to 1, above 1 possible
+        under "released".
+    S-recall@10, S-recall@5: share of the subtopics that the top k covers, from 0 to 1.
+    `metric.greater_is_better[key]` tells the direction; `metric.signature` names the figures.
+
+Raises:
+    ValueError: a value against these rules; the message names the argument, the rule, the value
+        and the query, counted from 0 over all that was added. What was added before still counts.
+    TypeError: an argument of a wrong type.
+
+Warns:
+    UserWarning: more than 1% of the queries have equal scores in their top; less than 80% of the
+        top documents are judged.
+
+Examples:
+    Scores of the documents in the order of the reference:
+
+    >>> metric.compute(predictions=[[0.4, 0.9, 0.1, 0.2]], references=[judged], k=2)["S-recall@2"]
+    0.6666666666666666
+
+    The same with a matrix, documents x subtopics:
+
+    >>> matrix = [[1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]]
+    >>> metric.compute(predictions=[[1, 0, 3, 2]], references=[matrix])["S-recall@5"]
+    1.0
+    >>> metric.signature
+    'search_diversity|protocol:standard|alpha:0.5|n:1|version:0.1.0'
+
+    A metric whose default is another protocol:
+
+    >>> metric = evaluate.load("metrics/search_diversity", "recipe")
+    >>> metric.compute(predictions=[["a", "c"]], references=[judged])["ERR-IA@10"]
+    0.41666666666666663
+"""
+
+
+def _features() -> list[datasets.Features]:
+    def listed(dtype: str) -> Any:
+        return datasets.Sequence(datasets.Value(dtype))
+
+    columns = {"doc_ids": listed("string"), "subtopics": datasets.Sequence(listed("string"))}
+    matrix = datasets.Sequence(listed("int8"))
+    return [
+        datasets.Features(predictions=listed(dtype), references=references)
+        for dtype, references in (
+            ("string", columns),
+            ("int64", columns),
+            ("float64", columns),
+            ("int64", matrix),
+            ("float64", matrix),
+        )
+    ]
+
+
+# What evaluate's cache passes between processes: all queries of one process, or none, in one row.
+_STORED = datasets.Features(
+    predictions=datasets.Value("binary"), references=datasets.Value("string")
+)
+
+
+class SearchDiversity(evaluate.Metric):
+    """Coverage of subtopics by the top of each ranking, under a named protocol."""
+
+    _kind: str | None
+    _added: list[Queries]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._signature: str | None = None
+        self._start_over()
+
+    def _info(self) -> evaluate.MetricInfo:
+        if self.config_name != "default":
+            check_protocol("config_name", self.config_name)
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS,
+            features=_features(),
+            license="Apache-2.0",
+            reference_urls=[
+                "https://plg.uwaterloo.ca/~claclark/novelty.pdf",
+                "https://arxiv.org/abs/2403.17421",
+            ],
+            codebase_urls=[
+                "https://trec.nist.gov/data/web/10/ndeval.c",
+                "https://github.com/chenyiqun/MA4DIV",
+            ],
+        )
+
+    def __len__(self) -> int:
+        """Number of queries added since the last figures."""
+        return sum(len(part.n_docs) for part in self._added)
+
+    @property
+    def greater_is_better(self) -> Mapping[str, bool]:
+        """Direction of each key of the result."""
+        return {
+            f"{name}@{k}": True for k in (10, 5) for name in ("alpha-NDCG", "ERR-IA", "S-recall")
+        }
+
+    @property
+    def signature(self) -> str | None:
+        """One line that names what the last figures are; None before the first."""
+        return self._signature
+
+    def add(
+        self,
+        *,
+        prediction: Any = None,
+        reference: Any = None,
+        predictions: Any = None,
+        references: Any = None,
+    ) -> None:
+        """Add one query: `prediction` and `reference` (the plurals are for `evaluate.combine`)."""
+        prediction = predictions if prediction is None else prediction
+        reference = references if reference is None else reference
+        self.add_batch(predictions=[prediction], references=[reference])
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
+        """Add a batch of queries: checked, flattened and kept until `compute`."""
+        self._kind, queries = self._read(predictions, references)
+        self._added.append(queries)
+
+    def compute(
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        protocol: str | None = None,
+        alpha: float | None = None,
+        k: int | Sequence[int] = (5, 10),
+        per_query: bool = False,
+    ) -> dict[str, Any] | None:
+        """Score all queries added since the last figures, and those given here.
+
+        If it raises, what was added before stays. Processes other than process 0 get None.
+        """
+        if protocol is None:
+            protocol = "standard" if self.config_name == "default" else self.config_name
+        options = check_options(protocol, alpha, k, per_query)
+        given = no_queries()
+        if predictions is not None or references is not None:
+            _, given = self._read(predictions, references)
+        parts = self._gather(given)
+        if parts is None:
+            return None
+        queries = concatenate(parts)
+        try:
+            result = _result(queries, options)
+        except ValueError:
+            self._added = parts[::2]
+            raise
+        self._start_over()
+        self._signature = _signature(self.name, options, len(queries.n_docs))
+        return result
+
+    def _read(self, predictions: Any, references: Any) -> tuple[str | None, Queries]:
+        """The kind of a batch, checked against the rows before, and its flat queries."""
+        kind, parts = self._kind, [no_queries()]
+        for rows, judged, start in split(predictions, references, start=len(self)):
+            rankings = read_rankings(rows, start=start)
+            kind = agreed_kind(kind, rankings.kind, start)
+            judgements = read_judgements(judged, int_ids=kind == "scores", start=start)
+            parts.append(meet(rankings._replace(kind=kind), judgements, start))
+        return kind, concatenate(parts)
+
+    def _start_over(self) -> None:
+        self._kind = None
+        self._added = []
+
+    def _gather(self, given: Queries) -> list[Queries] | None:
+        """What each process added, then what it gave to `compute`; None outside process 0."""
+        added = concatenate([no_queries(), *self._added])
+        if self.num_process == 1:
+            return [added, given]
+        self.selected_feature_format = _STORED
+        self._init_writer(timeout=self.timeout)
+        super().add_batch(
+            predictions=[to_bytes(added), to_bytes(given)], references=["added", "given"]
+        )
+        columns = super().compute()
+        if columns is None:
+            self._start_over()
+            return None
+        return [from_bytes(data) for data in columns[0]]
+
+    def _compute(self, *, predictions: Any, references: Any) -> Any:
+        return predictions, references
+
+
+def _signature(name: str, options: Options, n: int) -> str:
+    alpha = "" if options.protocol == "recipe" else f"|alpha:{options.alpha:g}"
+    return f"{name}|protocol:{options.protocol}{alpha}|n:{n}|version:{__version__}"
+
+
+def _result(queries: Queries, options: Options) -> dict[str, Any]:
+    """The result of `compute`."""
+    _check_queries(queries, options)
+    values = score(queries, protocol=options.protocol, alpha=options.alpha, k=options.k)
+    _warn(queries, values, max(options.k))
+    result: dict[str, Any] = {
+        key: mean(value) for key, value in values.items() if not key.startswith("Judged")
+    }
+    if options.per_query:
+        result["per_query"] = {
+            key: [None if math.isnan(v) else v for v in value.tolist()]
+            for key, value in values.items()
+        }
+    return result
+
+
+def _check_queries(queries: Queries, options: Options) -> None:
+    if not len(queries.n_docs):
+        raise ValueError(message("predictions", "have at least one query", 0))
+    if len(queries.ranking) and (queries.ranking < 0).all():
+        rule = "name documents of their references"
+        got = Plain(f"not one of theirs in {len(queries.n_docs)} queries")
+        hint = "use the ids of the references"
+        raise ValueError(message("predictions", rule, got, hint=hint))
+    most = most_subtopics(queries)
+    if options.protocol == "recipe" and (most > 1023).any():
+        query = int(np.argmax(most > 1023))
+        rule = "have at most 1023 subtopics a document under protocol 'recipe'"
+        raise ValueError(message("references", rule, most[query], query))
+
+
+def _warn(queries: Queries, values: dict[str, Any], depth: int) -> None:
+    """The two warnings: ties that the protocol had to break, and documents nobody judged."""
+    tied = int(np.count_nonzero(has_ties(queries, depth)))
+    if tied > 0.01 * len(queries.n_docs):
+        warnings.warn(
+            f"{tied} of {len(queries.n_docs)} queries have equal scores within rank {depth}; "
+            "their order is the protocol's, not the model's",
+            stacklevel=4,
+        )
+    judged = values[f"Judged@{depth}"]
+    share = np.mean(judged[~np.isnan(judged)]) if not np.isnan(judged).all() else 1.0
+    if share < 0.8:
+        warnings.warn(
+            f"{share:.0%} of the documents within rank {depth} are judged; the others gain nothing",
+            stacklevel=4,
+        )
