@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Score simple rankers with both metrics and print tables to compare a model with.
+
+    python examples/score_baselines.py                  # the sample in examples/sample
+    python examples/score_baselines.py --quoter DIR     # the data folder of thunlp/QuoteR
+    python examples/score_baselines.py --du-div FILE    # query_doc_subtopics_doc15_2.json of MA4DIV
+
+Needs scikit-learn and tqdm besides quotediv's own requirements.
+"""
+
+import argparse
+import json
+import random
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import evaluate
+import numpy as np
+import numpy.typing as npt
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
+from tqdm import tqdm
+
+REPO = Path(__file__).resolve().parent.parent
+SAMPLE = REPO / "examples" / "sample"
+
+LANGUAGES = ("english", "modern_chinese", "ancient_chinese")
+PUBLISHED_BOUNDARIES = {
+    "english": (101_171, 113_942),
+    "modern_chinese": (32_472, 36_657),
+    "ancient_chinese": (93_031, 104_784),
+}
+CHUNK = 512  # test queries scored at a time: 512 x 6,108 float32 are 12.5 MB
+VOCABULARY_LINES = 10_000  # training lines that TF-IDF takes its n-grams from: bounds its memory
+
+DU_DIV_QUERIES = 4_473
+PROTOCOLS = ("standard", "released", "recipe")
+ALPHA = 0.5
+
+Scores: TypeAlias = npt.NDArray[np.float32]
+Ranker: TypeAlias = Callable[["Sequence[Sample]"], Scores]
+Labels: TypeAlias = Mapping[str, Sequence[str]]  # document -> subtopics, of one query
+DocumentRanker: TypeAlias = Callable[[Labels], list[str]]
+Figures: TypeAlias = dict[str, float]
+
+
+class Sample(NamedTuple):
+    """One line of a QuoteR file."""
+
+    left: str
+    quote: str
+    right: str
+
+    @property
+    def context(self) -> str:
+        """What a ranker may see: the text around the quote, not the quote."""
+        return f"{self.left} {self.right}"
+
+
+class Quotes(NamedTuple):
+    """One language, split, with the pool to rank; nothing is tuned, so validation goes unused."""
+
+    train: list[Sample]
+    validation: list[Sample]
+    test: list[Sample]
+    pool: list[str]
+
+
+# Quotes ---------------------------------------------------------------------------------------
+
+
+def read_samples(path: Path, *, lowercase: bool) -> list[Sample]:
+    """Read a file of `left context <tab> quote <tab> right context` lines."""
+    samples = []
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            fields = line.rstrip("\r\n").split("\t")
+            if len(fields) != 3:
+                raise ValueError(f"{path}:{number}: a line must have 3 fields, got {len(fields)}")
+            samples.append(Sample(*(map(str.lower, fields) if lowercase else fields)))
+    return samples
+
+
+def boundaries(language: str, n_lines: int) -> tuple[int, int]:
+    """Line numbers where validation and test start: as published, or 60% and 80% if too short."""
+    start, stop = PUBLISHED_BOUNDARIES[language]
+    return (start, stop) if n_lines > stop else (n_lines * 6 // 10, n_lines * 8 // 10)
+
+
+def load_quotes(folder: Path, language: str) -> Quotes:
+    """Read and split one language; the pool is its distinct quotes, sorted by code point."""
+    samples = read_samples(folder / f"{language}.txt", lowercase=language == "english")
+    start, stop = boundaries(language, len(samples))
+    pool = sorted({sample.quote for sample in samples})
+    return Quotes(samples[:start], samples[start:stop], samples[stop:], pool)
+
+
+def random_ranker(quotes: Quotes, seed: int) -> Ranker:
+    """Rank the pool by chance: the floor."""
+    rng = np.random.default_rng(seed)
+    return lambda samples: rng.random((len(samples), len(quotes.pool)), dtype=np.float32)
+
+
+def frequency_ranker(quotes: Quotes) -> Ranker:
+    """Rank the pool by how often each quote occurs in the training split, whatever the context."""
+    counts = Counter(sample.quote for sample in quotes.train)
+    row = np.array([counts[quote] for quote in quotes.pool], dtype=np.float32)
+    return lambda samples: np.tile(row, (len(samples), 1))
+
+
+def texts_by_quote(quotes: Quotes) -> list[list[str]]:
+    """For each quote of the pool: its own text, then the contexts it has in the training split."""
+    texts = {quote: [quote] for quote in quotes.pool}
+    for sample in quotes.train:
+        texts[sample.quote].append(sample.context)
+    return list(texts.values())
+
+
+def tfidf_ranker(quotes: Quotes) -> Ranker:
+    """Rank the pool by the cosine of the context with the centroid of each quote's texts.
+
+    A quote that the training split does not have is known by its own text alone. Character
+    n-grams need no word segmentation, so one setting serves all three languages.
+    """
+    vectorizer = TfidfVectorizer(
+        analyzer="char",
+        ngram_range=(1, 3),
+        max_features=20_000,
+        sublinear_tf=True,
+        lowercase=False,
+        dtype=np.float32,
+    )
+    sources = quotes.pool + [sample.context for sample in quotes.train[:VOCABULARY_LINES]]
+    vectorizer.fit(progress(sources, "TF-IDF, vocabulary"))
+    centroids = np.empty((len(vectorizer.vocabulary_), len(quotes.pool)), dtype=np.float32)
+    for i, texts in enumerate(progress(texts_by_quote(quotes), "TF-IDF, training")):
+        centroids[:, i] = normalize(np.asarray(vectorizer.transform(texts).sum(axis=0)))
+
+    def score(samples: Sequence[Sample]) -> Scores:
+        scores: Scores = vectorizer.transform([s.context for s in samples]) @ centroids
+        return scores
+
+    return score
+
+
+def score_quotes(metric: Any, quotes: Quotes, ranker: Ranker, name: str, **options: Any) -> Figures:
+    """Score one ranker on the test split, chunk by chunk: the full score matrix never exists."""
+    position = {quote: i for i, quote in enumerate(quotes.pool)}
+    for start in progress(range(0, len(quotes.test), CHUNK), name):
+        samples = quotes.test[start : start + CHUNK]
+        gold = [position[sample.quote] for sample in samples]
+        metric.add_batch(predictions=ranker(samples), references=gold)
+    figures: Figures = metric.compute(**options)
+    return figures
+
+
+def report_quotes(folder: Path, language: str, seed: int) -> None:
+    """Print the table of one language."""
+    metric = evaluate.load(str(REPO / "metrics" / "quoter_rank"), keep_in_memory=True)
+    quotes = load_quotes(folder, language)
+    rankers = {
+        "random": random_ranker(quotes, seed),
+        "training frequency": frequency_ranker(quotes),
+        "TF-IDF": tfidf_ranker(quotes),
+    }
+    seen = {sample.quote for sample in quotes.train}
+    unseen = sum(sample.quote not in seen for sample in quotes.test)
+    print(
+        f"\nQuotes, {language}: {len(quotes.test):,} test queries, pool of {len(quotes.pool):,}"
+        f" quotes, {len(quotes.train):,} training lines\n"
+        f"(test queries whose gold quote is not in the training split: {unseen:,})\n"
+    )
+    rows = {name: score_quotes(metric, quotes, rank, name) for name, rank in rankers.items()}
+    print(table(rows), metric.signature, sep="\n")
+    print_tie_rules(metric, quotes)
+
+
+def print_tie_rules(metric: Any, quotes: Quotes) -> None:
+    """Print how far the tie rule alone moves the frequency ranker: equal counts are ties."""
+    mrr = {}
+    for ties in ("pessimistic", "expected", "optimistic"):
+        ranker = frequency_ranker(quotes)
+        mrr[ties] = score_quotes(metric, quotes, ranker, f"ties={ties}", ties=ties)["MRR"]
+    by_rule = ", ".join(f"{ties} {value:.4f}" for ties, value in mrr.items())
+    print(f"MRR of training frequency, where equal counts are ties: {by_rule}")
+
+
+# Diversity ------------------------------------------------------------------------------------
+
+
+def load_labels(path: Path) -> dict[str, Labels]:
+    """Read `{query: {document: [subtopic, ...]}}`; of the full DU-DIV, keep the authors' test set.
+
+    MA4DIV's code seeds Python's generator with 0 and samples 20% of the file's queries.
+    """
+    labels: dict[str, Labels] = json.loads(path.read_text(encoding="utf-8"))
+    if len(labels) != DU_DIV_QUERIES:
+        return labels
+    test = random.Random(0).sample(list(labels), int(0.2 * len(labels)))
+    return {query: labels[query] for query in test}
+
+
+def random_documents(seed: int) -> DocumentRanker:
+    """Rank by chance: the floor."""
+    rng = random.Random(seed)
+    return lambda labels: rng.sample(list(labels), len(labels))
+
+
+def most_subtopics_first(labels: Labels) -> list[str]:
+    """Rank by number of subtopics, equal ones in file order: the best without looking above."""
+    return sorted(labels, key=lambda document: -len(set(labels[document])))
+
+
+def greedy_oracle(labels: Labels) -> list[str]:
+    """Take the document with the most novelty next; equal gains: the larger id, as TREC's ideal."""
+    weight: defaultdict[str, float] = defaultdict(lambda: 1.0)
+    left, ranking = set(labels), []
+    while left:
+        best = max(left, key=lambda d: (sum(weight[s] for s in set(labels[d])), d))
+        ranking.append(best)
+        left.remove(best)
+        for subtopic in set(labels[best]):
+            weight[subtopic] *= 1 - ALPHA
+    return ranking
+
+
+def report_diversity(path: Path, seed: int) -> None:
+    """Print one table for each protocol."""
+    metric = evaluate.load(str(REPO / "metrics" / "search_diversity"), keep_in_memory=True)
+    labels = load_labels(path)
+    rankers: dict[str, DocumentRanker] = {
+        "file order": list,
+        "random": random_documents(seed),
+        "most subtopics first": most_subtopics_first,
+        "greedy oracle": greedy_oracle,
+    }
+    references = list(labels.values())
+    rankings = {name: [rank(query) for query in references] for name, rank in rankers.items()}
+    n_documents = sum(map(len, references))
+    print(f"\nDiversity, {path.name}: {len(labels):,} queries, {n_documents:,} documents")
+    for protocol in PROTOCOLS:
+        rows = {
+            name: metric.compute(predictions=ranking, references=references, protocol=protocol)
+            for name, ranking in progress(rankings.items(), protocol)
+        }
+        print(f"\nprotocol {protocol}", table(rows), metric.signature, sep="\n")
+
+
+# Output ---------------------------------------------------------------------------------------
+
+
+def progress(items: Iterable[Any], label: str) -> Any:
+    """Wrap an iterable in a bar that shows after a second, on a terminal only."""
+    return tqdm(items, desc=label, delay=1, leave=False, disable=None)
+
+
+def cells(text: str) -> int:
+    """Width of a text on a terminal, where a CJK character takes two cells."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def table(rows: Mapping[str, Figures]) -> str:
+    """Format figures as aligned text: one line a ranker, one column a key."""
+    keys = list(next(iter(rows.values())))
+    label = max(map(cells, rows))
+    widths = [max(cells(key), 7) for key in keys]
+    lines = [[" " * label, *(key.rjust(width) for key, width in zip(keys, widths, strict=True))]]
+    for name, figures in rows.items():
+        values = zip(figures.values(), widths, strict=True)
+        lines.append([name + " " * (label - cells(name)), *(f"{v:{w}.4f}" for v, w in values)])
+    return "\n".join("  ".join(line) for line in lines)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Score every ranker on the files that the command line names."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quoter", type=Path, default=SAMPLE / "quoter", metavar="DIR")
+    parser.add_argument("--du-div", type=Path, default=SAMPLE / "du_div.json", metavar="FILE")
+    parser.add_argument("--seed", type=int, default=0, help="of the random rankers")
+    args = parser.parse_args(argv)
+    languages = [name for name in LANGUAGES if (args.quoter / f"{name}.txt").is_file()]
+    if not languages:
+        parser.error(f"--quoter: {args.quoter} has none of {', '.join(LANGUAGES)} (.txt)")
+    if not args.du_div.is_file():
+        parser.error(f"--du-div: {args.du_div} is not a file")
+    for language in languages:
+        report_quotes(args.quoter, language, args.seed)
+    report_diversity(args.du_div, args.seed)
+
+
+if __name__ == "__main__":
+    main()
