@@ -329,3 +329,26 @@ def test_reference_of_constant_scorer(du_div, du_div_expected):
     figures = [diversity_query(*pair) for pair in zip(rankings, references, strict=True)]
     value = mean([figure["alpha-NDCG@10"] for figure in figures])
     assert value == pytest.approx(0.7523294633573747, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("doc_ids", "subtopics", "rankings"),
+    [
+        pytest.param([["a"], ["b"]], [[[]], [[]]], [["a"], ["b"]], id="no subtopic anywhere"),
+        pytest.param([[], []], [[], []], [[], []], id="no document anywhere"),
+    ],
+)
+def test_arrow_columns_of_type_null_score_zero(search_diversity, doc_ids, subtopics, rankings):
+    """Arrow gives lists that are empty in every row the type null."""
+    pyarrow = pytest.importorskip("pyarrow")
+    references = pyarrow.table({"doc_ids": doc_ids, "subtopics": subtopics})
+    result = search_diversity.compute(predictions=rankings, references=references)
+    assert set(result.values()) == {0.0}
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_sliced_arrow_tables(search_diversity, start):
+    pyarrow = pytest.importorskip("pyarrow")
+    rankings = pyarrow.chunked_array([[RANKINGS[0]], [RANKINGS[1]]]).slice(start, 1)
+    result = search_diversity.compute(predictions=rankings, references=table().slice(start, 1))
+    assert result == diversity_figures(RANKINGS[start : start + 1], REFERENCES[start : start + 1])

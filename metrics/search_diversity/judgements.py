@@ -138,7 +138,7 @@ def _read_table(table: pa.Table, int_ids: bool, start: int) -> Judgements:
     if not (_is_string(labels.type) or pa.types.is_integer(labels.type) or not len(labels)):
         rule = "have subtopics that are all str or all int"
         raise ValueError(message("references", rule, Plain(labels.type), start))
-    encoded = labels.cast(labels.type if len(labels) else pa.string()).dictionary_encode()
+    encoded = labels.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     ids = docs.cast(pa.large_string())
     return _judgements(ids, n_docs, n_labels, codes, encoded.dictionary.to_pylist())
@@ -147,6 +147,7 @@ def _read_table(table: pa.Table, int_ids: bool, start: int) -> Judgements:
 def _flat_lists(lists: Any, query: Ints) -> tuple[pa.Array, Ints, Ints]:
     """Values and lengths of an Arrow list array, and the query of each value; no null passes."""
     lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    lists = lists if len(lists) else pa.array([], pa.list_(pa.string()))  # may be of type null
     if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
         rule = "have lists in doc_ids and lists of lists in subtopics"
         raise InputTypeError(message("references", rule, Plain(lists.type)))
