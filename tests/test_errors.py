@@ -20,6 +20,7 @@ def row(config, predictions, references, exception, message, name):
 
 
 POOL = [[float(c) for c in range(120)]]
+ARRAY = np.array(POOL, np.float32)
 GOOD_SCORES = ([[0.5, 0.25]], [1])
 GOOD_LIST = ([["a", "b"]], ["b"])
 GOOD_POSITIONS = ([[4, 9]], [9])
@@ -29,6 +30,10 @@ GOOD_RANKS = ([2], [1])
 QUOTER = [
     *(
         row((), POOL, [gold], ValueError, ("`references`", str(gold), "query 1"), f"gold {gold}")
+        for gold in (-100, -1, 120, 1.5)
+    ),
+    *(
+        row((), ARRAY, [gold], ValueError, ("`references`", str(gold), "query 1"), f"array, {gold}")
         for gold in (-100, -1, 120, 1.5)
     ),
     row((), POOL, [True], BOTH, ("`references`", "True", "query 1"), "gold True"),

@@ -326,3 +326,18 @@ def test_recipe_at_the_limit_of_the_gain(search_diversity):
         predictions=[["b", "a"]], references=[documents], protocol="recipe", k=1
     )
     assert result["alpha-NDCG@1"] == pytest.approx(1 / (2.0**1023 - 1), rel=1e-12)
+
+
+def test_recipe_beyond_the_range_of_a_float(search_diversity):
+    """Three documents of the largest gain: their DCG is above every float64, the ratio is not."""
+    documents = {doc: [f"{doc}{s}" for s in range(1023)] for doc in "abc"}
+    result = search_diversity.compute(
+        predictions=[["b", "c", "a"], ["c"]],
+        references=[documents] * 2,
+        protocol="recipe",
+        k=3,
+        per_query=True,
+    )
+    assert result["per_query"]["alpha-NDCG@3"] == pytest.approx(
+        [1.0, 1 / (1 + 1 / LOG(3) + 1 / LOG(4))], rel=0, abs=1e-12
+    )
