@@ -277,18 +277,21 @@ def table(rows: Mapping[str, Figures]) -> str:
 def main(argv: list[str] | None = None) -> None:
     """Score every ranker on the files that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quoter", type=Path, default=SAMPLE / "quoter", metavar="DIR")
-    parser.add_argument("--du-div", type=Path, default=SAMPLE / "du_div.json", metavar="FILE")
+    parser.add_argument("--quoter", type=Path, metavar="DIR", help="folder of <language>.txt")
+    parser.add_argument("--du-div", type=Path, metavar="FILE", help="labels; without both: samples")
     parser.add_argument("--seed", type=int, default=0, help="of the random rankers")
     args = parser.parse_args(argv)
-    languages = [name for name in LANGUAGES if (args.quoter / f"{name}.txt").is_file()]
-    if not languages:
+    if not args.quoter and not args.du_div:
+        args.quoter, args.du_div = SAMPLE / "quoter", SAMPLE / "du_div.json"
+    languages = [n for n in LANGUAGES if args.quoter and (args.quoter / f"{n}.txt").is_file()]
+    if args.quoter and not languages:
         parser.error(f"--quoter: {args.quoter} has none of {', '.join(LANGUAGES)} (.txt)")
-    if not args.du_div.is_file():
+    if args.du_div and not args.du_div.is_file():
         parser.error(f"--du-div: {args.du_div} is not a file")
     for language in languages:
         report_quotes(args.quoter, language, args.seed)
-    report_diversity(args.du_div, args.seed)
+    if args.du_div:
+        report_diversity(args.du_div, args.seed)
 
 
 if __name__ == "__main__":
