@@ -2,7 +2,7 @@
 PYTHON ?= python3
 OLDEST := 'evaluate==0.4.3' 'datasets==3.6.*' 'numpy==1.26.*'
 
-.PHONY: help demo test test-all lint clean
+.PHONY: help demo test test-all test-oldest test-newest test-peers lint clean
 .NOTPARALLEL:
 
 help:
@@ -12,17 +12,23 @@ help:
 	@echo "make lint      ruff and mypy"
 	@echo "make clean     remove the environments and what was built"
 
-demo: .venv/.ready
+demo: .venv/.ready-demo
 	HF_HOME=$(CURDIR)/.venv/hf .venv/bin/python examples/score_baselines.py
 
 test: .venv/.ready
 	.venv/bin/pytest
 
-test-all: .venv-oldest/.ready .venv-newest/.ready .venv-peers/.ready
+test-all: test-oldest test-newest test-peers
+
+test-oldest: .venv-oldest/.ready
 	@echo "== The oldest supported: Python 3.10, $(OLDEST)"
 	.venv-oldest/bin/pytest
+
+test-newest: .venv-newest/.ready
 	@echo "== The newest supported: Python 3.13"
 	.venv-newest/bin/pytest
+
+test-peers: .venv-peers/.ready
 	@echo "== With torch and ranx"
 	.venv-peers/bin/pytest
 
@@ -55,6 +61,9 @@ if sys.version_info < (3, 10):
     sys.exit("quotediv needs Python 3.10 or newer, but $(PYTHON) is Python %d.%d. Name another: make PYTHON=python3.12" % sys.version_info[:2])
 endef
 export CHECK_VERSION
+
+.venv/.ready-demo: pyproject.toml
+	$(call set-up,$(PYTHON),-e '.[examples]')
 
 .venv/.ready: pyproject.toml
 	$(call set-up,$(PYTHON),-e '.[dev]')

@@ -37,7 +37,7 @@ def shared_data():
     """The folder of real files that stands beside the repository, where there is one."""
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip(f"real files are not here: {folder.name} folder beside the repository")
+        pytest.skip("real files are not here: ../shared/data")
     return folder
 
 

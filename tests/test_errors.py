@@ -13,6 +13,7 @@ from reference import quoter_figures
 from support import BOTH, check, load, name_of, refused
 
 NAN = float("nan")
+TWO = [{"a": ["1"], "b": []}] * 2
 
 
 def row(config, predictions, references, exception, message, name):
@@ -224,3 +225,35 @@ def test_nothing_to_compute(name):
         metric.compute()
     with pytest.raises(BOTH, match="references"):
         metric.compute(predictions=[["a"]])
+
+
+SPLIT = [
+    pytest.param("quoter_rank", [[3, 1, 2], [0.1, 0.2, 0.3]], [2, 2], id="scores after positions"),
+    pytest.param("quoter_rank", [[0.1, 0.2], [1, 0]], [1, 1], id="positions after scores"),
+    pytest.param("quoter_rank", [[0.1, 0.2], ["a"]], [1, "a"], id="ids after scores"),
+    pytest.param("search_diversity", [[1, 0], [0.1, 0.2]], TWO, id="diversity, scores"),
+    pytest.param("search_diversity", [[0.1, 0.2], [1, 0]], TWO, id="diversity, positions"),
+    pytest.param("search_diversity", [["a"], [1, 0]], TWO, id="diversity, ids first"),
+    pytest.param(
+        "search_diversity", [np.array([1, 0]), np.array([0.1, 0.2])], TWO, id="diversity, arrays"
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "predictions", "references"), SPLIT)
+def test_rows_of_two_kinds_are_refused_in_one_call_and_in_two(name, predictions, references):
+    metric = load(name)
+    rows = {"predictions": predictions, "references": references}
+    with pytest.raises(ValueError, match="^`predictions` must be .* at query 1"):
+        metric.add_batch(**rows)
+    metric.add_batch(predictions=predictions[:1], references=references[:1])
+    with pytest.raises(ValueError, match="^`predictions` must be .* at query 1"):
+        metric.add_batch(predictions=predictions[1:], references=references[1:])
+
+
+def test_int_arrays_of_any_width_are_one_kind(search_diversity):
+    """numpy joins uint64 and int64 as float64."""
+    rows = [np.array([1, 0], np.uint64), np.array([0, 1], np.int64), [1, 0]]
+    result = search_diversity.compute(predictions=rows, references=[*TWO, TWO[0]])
+    plain = [[1, 0], [0, 1], [1, 0]]
+    assert result == search_diversity.compute(predictions=plain, references=[*TWO, TWO[0]])

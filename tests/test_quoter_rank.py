@@ -366,6 +366,23 @@ def test_greater_is_better(quoter_rank):
         **dict.fromkeys(KEYS[5:], False),
     }
     assert {type(better[name]) for name in KEYS} == {bool}
+    assert list(better) == list(KEYS)
+    other = {"NDCG@10": True, "Recall@3": True, "missing": False}
+    assert {name: better[name] for name in other} == other
+    for name in ("NDCG", "NDCG@", "NDCG@x", "alpha-NDCG@5"):
+        with pytest.raises(KeyError):
+            better[name]
+
+
+def test_depths_and_ranks_beyond_any_pool():
+    """Nothing is as large as the depth; only tied ranks need a table, which has an end."""
+    metric = load("quoter_rank", "ranks")
+    result = metric.compute(
+        predictions=[2**53, 9_999_996], references=[1, 5], ndcg_k=10**30, recall_k=10**30
+    )
+    tied = sum(1 / rank for rank in range(9_999_996, 10_000_001)) / 5
+    assert result["MRR"] == pytest.approx((2.0**-53 + tied) / 2, rel=1e-9)
+    assert result[f"Recall@{10**30}"] == 1.0
 
 
 @pytest.mark.parametrize(

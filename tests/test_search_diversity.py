@@ -307,6 +307,11 @@ def test_greater_is_better(search_diversity):
     assert {name: search_diversity.greater_is_better[name] for name in KEYS} == dict.fromkeys(
         KEYS, True
     )
+    assert list(search_diversity.greater_is_better) == list(KEYS)
+    assert search_diversity.greater_is_better["alpha-NDCG@20"] is True
+    for name in ("alpha-NDCG", "ERR-IA@", "NDCG@5", "Judged@5"):
+        with pytest.raises(KeyError):
+            search_diversity.greater_is_better[name]
 
 
 def test_signature(search_diversity):

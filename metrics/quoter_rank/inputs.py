@@ -13,7 +13,7 @@ from .scoring import rank_of_gold
 Ints = NDArray[np.int64]
 
 KINDS = ("scores", "ranking", "ranks")
-LARGEST_RANK = 100_000_000
+LAST_TIED_RANK = 10_000_000  # the sums of 1 / rank up to here take 80 MB
 CHUNK_BYTES = 1 << 20  # scores compared at a time: they stay in the processor's cache
 A_POSITION = "be one gold a query, an int, its position in the row"
 A_CANDIDATE = "be one gold a query, a str or an int"
@@ -54,7 +54,9 @@ def read_batch(
         return _read_rows(predictions, references, kind, ints_are_scores, start)
     if len(predictions.shape) != 2:
         hint, got = "give (N, C) scores or (N, K) positions", tuple(predictions.shape)
-        raise ValueError(message("predictions", "have a row a query", got, start, hint))
+        raise ValueError(
+            message("predictions", "have a row a query", Plain(f"shape {got}"), start, hint)
+        )
     dtype = _numpy(predictions[:0]).dtype.kind
     if dtype == "f" or (dtype in "iu" and ints_are_scores):
         _agree(kind, "scores", start)
@@ -67,12 +69,12 @@ def read_batch(
 def _read_ranks(predictions: Any, references: Any, start: int) -> tuple[Ints, Ints]:
     rank = _ints("predictions", predictions, "be an int, the rank of the gold", start)
     tied = _ints("references", references, "be an int, the number of tied candidates", start)
-    rule = f"be a rank from 1 to {LARGEST_RANK}, or 0 for a missing gold"
-    _refuse("predictions", rule, (rank < 0) | (rank > LARGEST_RANK), rank, start)
+    rule = "be a rank from 1 to 2**53, or 0 for a missing gold"
+    _refuse("predictions", rule, (rank < 0) | (rank > 2**53), rank, start)
     rule = "be >= 1, the gold included, or 0 where the rank is 0"
     _refuse("references", rule, (tied < 0) | ((tied == 0) != (rank == 0)), tied, start)
-    rule = f"end at rank {LARGEST_RANK} at the latest, ties included"
-    _refuse("references", rule, tied > LARGEST_RANK + 1 - rank, tied, start)
+    rule = f"be 1, or end at rank {LAST_TIED_RANK} at the latest"
+    _refuse("references", rule, (tied > 1) & (tied > LAST_TIED_RANK + 1 - rank), tied, start)
     return rank, tied
 
 
@@ -95,13 +97,14 @@ def _read_rows(
 ) -> Batch:
     """Read a list of rows: ragged scores, or rankings of strings or of positions."""
     typed = [_typed_row(row, start + i) for i, row in enumerate(rows)]
-    types = {row_type for _, row_type in typed}
-    if ints_are_scores and types <= {int, None}:
-        types = {float}
-    kind = _agree(kind, "scores" if float in types else "ranking", start)
+    scores = (float, int) if ints_are_scores else (float,)
+    for query, (_, row_type) in enumerate(typed, start):
+        if row_type is not None:
+            kind = _agree(kind, "scores" if row_type in scores else "ranking", query)
+    kind = kind or "ranking"  # lists without candidates
     if kind == "scores":
         gold = _ints("references", golds, A_POSITION, start)
-        pairs = [_rank_scores(*row, gold[i : i + 1], start + i) for i, row in enumerate(typed)]
+        pairs = [_rank_scores(row, gold[i : i + 1], start + i) for i, (row, _) in enumerate(typed)]
     else:
         golds = _numpy(golds).tolist() if _is_array(golds) else golds
         pairs = [_rank_ranking(*row, golds[i], start + i) for i, row in enumerate(typed)]
@@ -109,10 +112,8 @@ def _read_rows(
     return Batch(kind, rank, tied)
 
 
-def _rank_scores(row: Any, row_type: Any, gold: Ints, query: int) -> tuple[int, int]:
+def _rank_scores(row: Any, gold: Ints, query: int) -> tuple[int, int]:
     """Rank and ties of the gold of one row of scores."""
-    if row_type is str:
-        raise ValueError(message("predictions", "be scores as in other rows", row, query))
     scores = _comparable(row)
     _refuse_position((gold < 0) | (gold >= len(scores)), len(scores), gold, query)
     if (scores != scores).any():
@@ -144,10 +145,9 @@ def _agree(kind: str | None, found: str, start: int) -> str:
     """The kind of the rows, which must be the kind that was named or added before."""
     if kind in (None, found):
         return found
-    hint = "call compute() before adding another kind, or load without a config name"
-    raise ValueError(
-        message("predictions", f"be {kind}, as named or added", Plain(found), start, hint)
-    )
+    hint = "scores are floats, or ints where the kind is named 'scores'"
+    rule = f"be {kind} as named or in the rows before"
+    raise ValueError(message("predictions", rule, Plain(found), start, hint))
 
 
 # Containers, rows and values
@@ -250,5 +250,6 @@ def _refuse(name: str, rule: str, wrong: NDArray[Any], values: Any, start: int) 
 
 
 def _refuse_position(wrong: NDArray[Any], candidates: int, gold: Ints, start: int) -> None:
-    rule = f"be a position from 0 to {candidates - 1}" if candidates else "have a candidate"
-    _refuse("references", rule, wrong, gold, start)
+    if len(wrong) and not candidates:
+        raise ValueError(message("predictions", "have at least one candidate", 0, start))
+    _refuse("references", f"be a position from 0 to {candidates - 1}", wrong, gold, start)

@@ -55,7 +55,7 @@ def check_options(
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise unless `value` is one of `choices`."""
-    if value not in choices if isinstance(value, str) else True:
+    if not isinstance(value, str) or value not in choices:
         error = ValueError if isinstance(value, str) else InputTypeError
         raise error(message(name, f"be one of {', '.join(map(repr, choices))}", value))
 

@@ -45,8 +45,9 @@ Inputs:
     | ranking | lists of candidates, best first, all str or all int, none twice | the gold candidate |
     | ranks (only by name) | 1 + number of candidates above the gold, 0 if it is missing | number of candidates tied with the gold, the gold included, 0 where the rank is 0 |
 
-    Arrays, tensors, lists, columns of `datasets` and of pandas are taken. Scores are compared as
-    they are given and reduced to two integers a query when they are added.
+    Arrays, tensors, lists, columns of `datasets` and of pandas are taken. Ranks of ints are a
+    ranking: ints that are meant as scores must be floats, or the kind named "scores". Scores are
+    compared as they are given and reduced to two integers a query when they are added.
 
 Options of compute:
     protocol (str): "standard"; "released" averages as the published QuoteR code does (MRR and NDCG
@@ -72,7 +73,8 @@ Returns:
 
 Raises:
     ValueError: a value against these rules; the message names the argument, the rule, the value
-        and the query, counted from 0 over all that was added. What was added before still counts.
+        and the query, counted from 0 over all that was added. What was added before still counts;
+        what a compute() refused for missing golds was given waits for compute(missing="zero").
     TypeError: an argument of a wrong type.
 
 Examples:
@@ -131,15 +133,25 @@ _STORED = _FEATURES["ranks"][0]  # what evaluate's cache holds: rank and ties of
 
 _LOWER_IS_BETTER = ("MeanRank", "MedianRank", "RankVariance")
 
-Rows = NDArray[np.int64]  # (2, N): rank and ties of each query
+Ranks = NDArray[np.int64]  # (2, N): rank and ties of each query
+
+
+class _Directions(dict[str, bool]):
+    """One bool a key of the result; keys of other options are answered when they are asked for."""
+
+    def __missing__(self, key: str) -> bool:
+        name, _, depth = key.partition("@")
+        if (name not in ("NDCG", "Recall") or not depth.isdecimal()) and key != "missing":
+            raise KeyError(key)
+        return key != "missing"
 
 
 class QuoterRank(evaluate.Metric):
     """Rank of one gold candidate a query, reduced to figures under a named protocol."""
 
     _kind: str | None
-    _added: Rows
-    _waiting: Rows  # what a compute() that was refused for missing golds was given
+    _added: Ranks
+    _waiting: Ranks  # given to a compute() that missing golds refused: for compute(missing="zero")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -168,9 +180,9 @@ class QuoterRank(evaluate.Metric):
 
     @property
     def greater_is_better(self) -> Mapping[str, bool]:
-        """Direction of each key of the result."""
+        """Direction of each key of the result; it knows NDCG and Recall at every depth."""
         better = ("MRR", "NDCG@5", "Recall@1", "Recall@10", "Recall@100")
-        return dict.fromkeys(better, True) | dict.fromkeys(_LOWER_IS_BETTER, False)
+        return _Directions(dict.fromkeys(better, True) | dict.fromkeys(_LOWER_IS_BETTER, False))
 
     @property
     def signature(self) -> str | None:
@@ -193,9 +205,9 @@ class QuoterRank(evaluate.Metric):
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add a batch of queries: checked, reduced to ranks and kept until `compute`."""
         batch = self._read(predictions, references)
-        self._added = np.hstack([self._added, _rows(batch)])
+        self._added = np.hstack([self._added, _ranks(batch)])
         self._kind = batch.kind if len(self) else self._kind
-        self._waiting = _rows()
+        self._waiting = _ranks()
 
     def compute(
         self,
@@ -218,9 +230,9 @@ class QuoterRank(evaluate.Metric):
             hint = "add all queries to one process: this protocol depends on their order"
             raise ValueError(message("num_process", "be 1 here", self.num_process, hint=hint))
         if predictions is not None or references is not None:
-            given = _rows(self._read(predictions, references))
+            given = _ranks(self._read(predictions, references))
         else:
-            given = self._waiting if options.missing == "zero" else _rows()
+            given = self._waiting if options.missing == "zero" else _ranks()
         gathered = self._gather(given)
         if gathered is None:
             return None
@@ -244,10 +256,10 @@ class QuoterRank(evaluate.Metric):
 
     def _start_over(self) -> None:
         self._kind = None if self.config_name == "default" else self.config_name
-        self._added = _rows()
-        self._waiting = _rows()
+        self._added = _ranks()
+        self._waiting = _ranks()
 
-    def _gather(self, given: Rows) -> tuple[Rows, NDArray[np.bool_]] | None:
+    def _gather(self, given: Ranks) -> tuple[Ranks, NDArray[np.bool_]] | None:
         """The rows of all processes and which of them were given to `compute`; None elsewhere.
 
         evaluate's cache files pass the rows of other processes; a given row has its ties inverted.
@@ -255,7 +267,7 @@ class QuoterRank(evaluate.Metric):
         if self.num_process == 1:
             is_given = np.arange(len(self) + given.shape[1]) >= len(self)
             return np.hstack([self._added, given]), is_given
-        rank, tied = np.hstack([self._added, given * [[1], [-1]] - [[0], [1]]])
+        rank, tied = np.hstack([self._added, [given[0], ~given[1]]])
         self.selected_feature_format = _STORED
         self._init_writer(timeout=self.timeout)  # a process without rows takes part too
         if len(rank):
@@ -271,7 +283,7 @@ class QuoterRank(evaluate.Metric):
         return predictions, references
 
 
-def _rows(batch: Batch | None = None) -> Rows:
+def _ranks(batch: Batch | None = None) -> Ranks:
     return np.empty((2, 0), np.int64) if batch is None else np.stack([batch.rank, batch.tied])
 
 

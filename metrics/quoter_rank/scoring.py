@@ -102,16 +102,20 @@ def ndcg(rank: Ints, tied: Ints, k: int) -> Floats:
     References:
         Jarvelin and Kekalainen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
-    last = rank + tied - 1
-    depth = min(k, int(last.max(initial=0)))
-    discount = np.array([0.0] + [1.0 / math.log2(r + 1) for r in range(1, depth + 1)] + [0.0])
-    value = discount[np.minimum(rank, depth + 1)]
-    shared = (tied > 1) & (rank <= k)
+    value = np.zeros(len(rank))
+    inside = (rank > 0) & (rank <= k)
+    distinct, index = np.unique(rank[inside], return_inverse=True)
+    value[inside] = np.array([_discount(r) for r in distinct.tolist()])[index]
+    shared = inside & (tied > 1)
     if shared.any():
-        total = np.cumsum(discount)
-        inside = total[np.minimum(last[shared], depth)] - total[rank[shared] - 1]
-        value[shared] = inside / tied[shared]
+        first, last = rank[shared], np.minimum((rank + tied - 1)[shared], min(k, 2**53))
+        total = np.cumsum([0.0] + [_discount(r) for r in range(1, int(last.max()) + 1)])
+        value[shared] = (total[last] - total[first - 1]) / tied[shared]
     return value
+
+
+def _discount(rank: int) -> float:
+    return 1.0 / math.log2(rank + 1)
 
 
 def recall(rank: Ints, tied: Ints, k: int) -> Floats:
@@ -130,7 +134,8 @@ def recall(rank: Ints, tied: Ints, k: int) -> Floats:
     References:
         Qi et al., "QuoteR: A Benchmark of Quote Recommendation for Writing", ACL 2022, section 5.
     """
-    inside = np.clip(k - rank + 1, 0, tied)
+    depth = min(k, int((rank + tied).max(initial=1)) - 1)
+    inside = np.clip(depth - rank + 1, 0, tied)
     return np.divide(inside, tied, out=np.zeros(len(rank)), where=tied > 0)
 
 

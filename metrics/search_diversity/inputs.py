@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .judgements import Judgements
 from .options import InputTypeError, Plain, message
-from .queries import Queries
+from .queries import Queries, runs, starts
 from .rankings import Rankings, to_numpy
 
 Ints = NDArray[np.integer[Any]]
@@ -135,7 +135,7 @@ def _queries(
     """Number the subtopics of each query from 0 and name every pair once."""
     queries = len(judgements.n_docs)
     subtopic, n_subtopics = _number(judgements.pair_query, judgements.pair_key, queries)
-    doc = (np.cumsum(judgements.n_docs) - judgements.n_docs)[judgements.pair_query]
+    doc = starts(judgements.n_docs)[judgements.pair_query]
     pair = (doc + judgements.pair_doc) * (n_subtopics.max(initial=0) + 1) + subtopic
     once = np.unique(pair, return_index=True)[1]
     return Queries(
@@ -156,7 +156,7 @@ def _number(query: Ints, key: Ints, queries: int) -> tuple[Ints, Ints]:
     width = int(key.max(initial=0)) + 1
     distinct, index = np.unique(query * width + key, return_inverse=True)
     count = np.bincount(distinct // width, minlength=queries)
-    return index - (np.cumsum(count) - count)[query], count
+    return index - starts(count)[query], count
 
 
 def _order_ids(rankings: Rankings, judgements: Judgements, start: int) -> tuple[Ints, Ints, Ints]:
@@ -165,7 +165,7 @@ def _order_ids(rankings: Rankings, judgements: Judgements, start: int) -> tuple[
     Codes ascend with the UTF-8 bytes of the ids. Rows of a matrix are in order of id by definition.
     """
     n_docs, none = judgements.n_docs, np.empty(0, np.int64)
-    query, position = _runs(n_docs)
+    query, position = runs(n_docs)
     if judgements.ids is None:
         if rankings.kind == "ids":
             hint = "documents of a matrix have no ids: give scores or positions"
@@ -182,7 +182,7 @@ def _order_ids(rankings: Rankings, judgements: Judgements, start: int) -> tuple[
     order = np.lexsort((doc_code, query))
     _refuse_repeat("references", "doc_ids", query[order], doc_code[order], encoded, rank, start)
     if rankings.kind == "ids":
-        ranked_query, _ = _runs(rankings.n_ranked)
+        ranked_query, _ = runs(rankings.n_ranked)
         by_code = np.lexsort((ranked_code, ranked_query))
         ordered = ranked_query[by_code], ranked_code[by_code]
         _refuse_repeat("predictions", "ids", *ordered, encoded, rank, start)
@@ -204,10 +204,10 @@ def _refuse_repeat(
 def _find(ranked_code: Ints, n_ranked: Ints, doc_code: Ints, n_docs: Ints) -> Ints:
     """Position of each ranked id among the documents of its query, -1 where it is unjudged."""
     width = int(max(ranked_code.max(initial=0), doc_code.max(initial=0))) + 1
-    query, position = _runs(n_docs)
+    query, position = runs(n_docs)
     docs = query * width + doc_code
     order = np.argsort(docs)
-    wanted = _runs(n_ranked)[0] * width + ranked_code
+    wanted = runs(n_ranked)[0] * width + ranked_code
     at = np.searchsorted(docs[order], wanted)
     found = np.append(docs[order], -1)[at] == wanted
     return np.where(found, np.append(position[order], -1)[at], -1)
@@ -216,7 +216,7 @@ def _find(ranked_code: Ints, n_ranked: Ints, doc_code: Ints, n_docs: Ints) -> In
 def _check_positions(rankings: Rankings, judgements: Judgements, start: int) -> Ints:
     """Positions among the documents; rows of padding do not count."""
     n_rows, kept = _matrix_rows(judgements)
-    query, _ = _runs(rankings.n_ranked)
+    query, _ = runs(rankings.n_ranked)
     positions = rankings.values.astype(np.int64)
     wrong = (positions < 0) | (positions >= n_rows[query]) | (rankings.values >= 2**62)
     for i in np.flatnonzero(wrong)[:1].tolist():
@@ -228,12 +228,12 @@ def _check_positions(rankings: Rankings, judgements: Judgements, start: int) -> 
     for i in order[:-1][same][:1].tolist():
         rule = "name no position twice"
         raise ValueError(message("predictions", rule, positions[i], start + int(query[i]), FLOATS))
-    row = (np.cumsum(n_rows) - n_rows)[query] + positions
+    row = starts(n_rows)[query] + positions
     for i in np.flatnonzero(~kept[row])[:1].tolist():
         rule = "name no row of padding"
         raise ValueError(message("predictions", rule, positions[i], start + int(query[i])))
-    first_doc = np.cumsum(judgements.n_docs) - judgements.n_docs
-    return np.asarray((np.cumsum(kept) - 1)[row] - first_doc[query])
+    document = (np.cumsum(kept) - 1)[row]
+    return np.asarray(document - starts(judgements.n_docs)[query])
 
 
 def _sort_scores(
@@ -244,7 +244,7 @@ def _sort_scores(
     for i in np.flatnonzero(rankings.n_ranked != n_rows)[:1].tolist():
         rule = f"have one score for each of the {n_rows[i]} documents"
         raise ValueError(message("predictions", rule, int(rankings.n_ranked[i]), start + i))
-    query, position = _runs(judgements.n_docs)
+    query, position = runs(judgements.n_docs)
     scores = rankings.values[kept]
     for i in np.flatnonzero(scores != scores)[:1].tolist():
         raise ValueError(message("predictions", "hold no NaN", scores[i], start + int(query[i])))
@@ -259,9 +259,3 @@ def _matrix_rows(judgements: Judgements) -> tuple[Ints, NDArray[np.bool_]]:
     if judgements.kept is None or judgements.n_rows is None:
         return judgements.n_docs, np.ones(int(judgements.n_docs.sum()), bool)
     return judgements.n_rows, judgements.kept
-
-
-def _runs(lengths: Ints) -> tuple[Ints, Ints]:
-    """Row and column of every cell of a ragged array."""
-    row = np.arange(len(lengths)).repeat(lengths)
-    return row, np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]

@@ -231,10 +231,19 @@ def _read_matrix(row: Any, query: int) -> Judgements:
 
 def _join(parts: list[Judgements]) -> Judgements:
     """The matrices of several queries one after another."""
-    columns = list(zip(*parts, strict=True))
-    query = np.arange(len(parts)).repeat([len(part.pair_query) for part in parts])
-    n_docs, doc, key, kept, n_rows = (np.concatenate(columns[i]) for i in (1, 3, 4, 5, 6))
-    return Judgements(None, n_docs, query, doc, key, kept, n_rows)
+
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Judgements(
+        ids=None,
+        n_docs=column("n_docs"),
+        pair_query=np.arange(len(parts)).repeat([len(part.pair_query) for part in parts]),
+        pair_doc=column("pair_doc"),
+        pair_key=column("pair_key"),
+        kept=column("kept"),
+        n_rows=column("n_rows"),
+    )
 
 
 def _refuse_cell(rule: str, wrong: NDArray[np.bool_], matrices: Any, start: int) -> None:

@@ -10,6 +10,7 @@ _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
 PROTOCOLS = ("standard", "released", "recipe")
+DEEPEST = 1_000_000  # ERR-IA sums its largest possible value rank by rank
 ALPHA = 0.5  # Clarke et al., SIGIR 2008, and every TREC Web Track
 
 
@@ -61,11 +62,11 @@ def _check_alpha(alpha: Any) -> float:
 
 
 def _check_depths(k: Any) -> tuple[int, ...]:
-    rule = "be an int >= 1, or several"
+    rule = f"be an int from 1 to {DEEPEST}, or several"
     depths = k if isinstance(k, (list, tuple, range, np.ndarray)) else [k]
     if any(isinstance(d, (bool, np.bool_)) or not isinstance(d, (int, np.integer)) for d in depths):
         raise InputTypeError(message("k", rule, k))
-    if not len(depths) or min(depths) < 1:
+    if not len(depths) or min(depths) < 1 or max(depths) > DEEPEST:
         raise ValueError(message("k", rule, k))
     return tuple(sorted({int(d) for d in depths}))
 

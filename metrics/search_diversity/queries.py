@@ -60,7 +60,7 @@ def from_bytes(data: bytes) -> Queries:
 
 def most_subtopics(queries: Queries) -> Ints:
     """(Q,) int, the largest number of subtopics that one document of the query has."""
-    docs = _starts(queries.n_docs).repeat(queries.n_pairs) + queries.pair_doc
+    docs = starts(queries.n_docs).repeat(queries.n_pairs) + queries.pair_doc
     count = np.bincount(docs, minlength=len(queries.id_rank))
     most = np.zeros(len(queries.n_docs), np.int64)
     np.maximum.at(most, np.arange(len(most)).repeat(queries.n_docs), count)
@@ -70,7 +70,7 @@ def most_subtopics(queries: Queries) -> Ints:
 def has_ties(queries: Queries, depth: int) -> NDArray[np.bool_]:
     """(Q,) bool, whether equal scores reach a rank within `depth`."""
     query = np.arange(len(queries.n_ranked)).repeat(queries.n_ranked)
-    rank = np.arange(len(query)) - _starts(queries.n_ranked).repeat(queries.n_ranked)
+    rank = np.arange(len(query)) - starts(queries.n_ranked).repeat(queries.n_ranked)
     return np.bincount(query[queries.tied & (rank <= depth)], minlength=len(queries.n_docs)) > 0
 
 
@@ -112,24 +112,24 @@ def _blocks(
     larger id first in "standard", reference order elsewhere.
     """
     by_size = np.lexsort((queries.n_docs, queries.n_subtopics))
-    doc_starts, pair_starts = _starts(queries.n_docs), _starts(queries.n_pairs)
-    rank_starts = _starts(queries.n_ranked)
+    doc_starts, pair_starts = starts(queries.n_docs), starts(queries.n_pairs)
+    rank_starts = starts(queries.n_ranked)
     for chosen in _cut(by_size, queries):
         n_docs, n_pairs = queries.n_docs[chosen], queries.n_pairs[chosen]
         n_ranked = np.minimum(queries.n_ranked[chosen], depth)
         place = np.full((len(chosen), n_docs.max() + 1), -1)  # of position -1: -1
-        row, column = _runs(n_docs)
+        row, column = runs(n_docs)
         place[row, column] = (
             n_docs[row] - 1 - queries.id_rank[doc_starts[chosen][row] + column]
             if protocol == "standard"
             else column
         )
-        row, column = _runs(n_pairs)
+        row, column = runs(n_pairs)
         pair = pair_starts[chosen][row] + column
         shape = queries.n_subtopics[chosen].max(), len(chosen), n_docs.max()
         labels = np.zeros(shape, bool)
         labels[queries.pair_subtopic[pair], row, place[row, queries.pair_doc[pair]]] = True
-        row, column = _runs(n_ranked)
+        row, column = runs(n_ranked)
         ranked = np.full((len(chosen), n_ranked.max()), -1)
         ranked[row, column] = place[row, ranking[rank_starts[chosen][row] + column]]
         yield chosen, labels, ranked
@@ -150,12 +150,12 @@ def _cells(chosen: Ints, queries: Queries) -> int:
     return len(chosen) * int(n_docs.max()) * int(n_subtopics.max())
 
 
-def _starts(lengths: Ints) -> Ints:
+def starts(lengths: Ints) -> Ints:
     """Index of the first element of each run in a flat array."""
     return np.cumsum(lengths) - lengths
 
 
-def _runs(lengths: Ints) -> tuple[Ints, Ints]:
+def runs(lengths: Ints) -> tuple[Ints, Ints]:
     """Row and column of every cell of a ragged array."""
     row = np.arange(len(lengths)).repeat(lengths)
-    return row, np.arange(len(row)) - _starts(lengths).repeat(lengths)
+    return row, np.arange(len(row)) - starts(lengths).repeat(lengths)

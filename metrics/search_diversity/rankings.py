@@ -32,25 +32,24 @@ def read_rankings(predictions: Any, *, start: int) -> Rankings:
     if isinstance(predictions, pa.Array):
         return _read_arrow(predictions, start)
     if isinstance(predictions, np.ndarray):
-        return _read_array(predictions, start)
+        return _read_array(predictions)
     rows = [_row(row, start + i) for i, row in enumerate(predictions)]
+    kind = _kind(rows, start)
     n_ranked = np.array([len(row) for row in rows], np.int64)
-    if rows and all(isinstance(row, np.ndarray) for row in rows):
-        return _flat(n_ranked, np.concatenate(rows), start)
-    flat = [value for row in rows for value in row]
-    types = set(map(type, flat))
-    if types <= {str} and flat:
-        return Rankings("ids", n_ranked, _string_array(flat))
-    if types <= {int, float}:
-        return _flat(n_ranked, _numbers(flat, types, start), start)
-    raise _wrong_type(flat, n_ranked, start)
+    dtypes = {getattr(row, "dtype", None) for row in rows}
+    if len(dtypes) == 1 and None not in dtypes:
+        return Rankings(kind, n_ranked, np.concatenate(rows))
+    flat = [value for row in rows for value in (row if isinstance(row, list) else row.tolist())]
+    if kind == "ids":
+        return Rankings(kind, n_ranked, _string_array(flat))
+    return Rankings(kind, n_ranked, np.array(flat, np.float64 if kind == "scores" else np.int64))
 
 
 def _row(row: Any, query: int) -> Any:
     """One row as a list of Python values or a 1-D array of numbers."""
     if isinstance(row, (list, tuple)):
         scalars = set(map(type, row)) - {str, int, float}
-        return [v.item() if hasattr(v, "item") else v for v in row] if scalars else row
+        return [v.item() if scalars and hasattr(v, "item") else v for v in row]
     array = to_numpy(row) if hasattr(row, "shape") else None
     if array is None or array.ndim != 1:
         hint = "give a list of ids or positions, best first, or of scores"
@@ -58,21 +57,48 @@ def _row(row: Any, query: int) -> Any:
     return array if array.dtype.kind in "fiu" else array.tolist()
 
 
-def _numbers(flat: list[Any], types: set[Any], start: int) -> NDArray[Any]:
-    if types == {int, float} and any(type(v) is int and abs(v) > EXACT for v in flat):
-        raise ValueError(
-            message("predictions", "be scores that are floats", Plain("ints beyond 2**53"))
-        )
-    return np.array(flat, np.float64 if float in types else np.int64)
+def _kind(rows: list[Any], start: int) -> str | None:
+    """The kind of all rows, which is read from each; None if no row holds anything."""
+    kind = None
+    for query, row in enumerate(rows, start):
+        found = _kind_of_row(row, query)
+        if found and kind and found != kind:
+            rule = f"be {kind} as in the rows before"
+            raise ValueError(message("predictions", rule, Plain(found), query))
+        kind = kind or found
+    return kind
 
 
-def _read_array(predictions: NDArray[Any], start: int) -> Rankings:
+def _kind_of_row(row: Any, query: int) -> str | None:
+    if not len(row):
+        return None
+    if isinstance(row, np.ndarray):
+        return "scores" if row.dtype.kind == "f" else "positions"
+    types = set(map(type, row))
+    if types == {str}:
+        return "ids"
+    if types <= {int, float}:
+        if (
+            type(row) is list
+            and int in types
+            and any(type(v) is int and abs(v) > EXACT for v in row)
+        ):
+            raise ValueError(message("predictions", "be floats, or ints up to 2**53", row, query))
+        return "scores" if float in types else "positions"
+    if types == {float, type(None)}:
+        raise ValueError(message("predictions", "hold no NaN or None", row, query))
+    names = " and ".join(sorted(found.__name__ for found in types))
+    rule = "be all str (ids), all int (positions) or all float (scores)"
+    raise ValueError(message("predictions", rule, Plain(names), query))
+
+
+def _read_array(predictions: NDArray[Any]) -> Rankings:
     if predictions.ndim != 2 or predictions.dtype.kind not in "fiu":
         got = Plain(f"{predictions.dtype} of shape {predictions.shape}")
         rule = "be float scores or int positions, one row a query"
         raise ValueError(message("predictions", rule, got))
     n_ranked = np.full(len(predictions), predictions.shape[1], np.int64)
-    return _flat(n_ranked, predictions.ravel(), start)
+    return _flat(n_ranked, predictions.ravel())
 
 
 def _read_arrow(predictions: pa.Array, start: int) -> Rankings:
@@ -86,7 +112,7 @@ def _read_arrow(predictions: pa.Array, start: int) -> Rankings:
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return Rankings("ids", n_ranked, values.cast(pa.large_string()))
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        return _flat(n_ranked, values.to_numpy(zero_copy_only=False), start)
+        return _flat(n_ranked, values.to_numpy(zero_copy_only=False))
     rule = "be lists of strings, ints or floats"
     raise ValueError(message("predictions", rule, Plain(predictions.type)))
 
@@ -97,7 +123,7 @@ def _refuse_null(values: pa.Array, query: Ints) -> None:
         raise ValueError(message("predictions", "hold no null", None, int(query[first])))
 
 
-def _flat(n_ranked: Ints, values: NDArray[Any], start: int) -> Rankings:
+def _flat(n_ranked: Ints, values: NDArray[Any]) -> Rankings:
     kind = "scores" if values.dtype.kind == "f" else "positions"
     return Rankings(kind if len(values) else None, n_ranked, values)
 
@@ -107,23 +133,6 @@ def _string_array(flat: list[str]) -> pa.Array:
         return pa.array(flat, pa.large_string())
     except UnicodeEncodeError:
         raise ValueError(message("predictions", "be valid Unicode", Plain("a surrogate"))) from None
-
-
-def _wrong_type(flat: list[Any], n_ranked: Ints, start: int) -> ValueError:
-    """The error for the first row that is not all str, all int or all float."""
-    first = 0
-    for query, length in enumerate(n_ranked.tolist(), start):
-        row, first = flat[first : first + length], first + length
-        types = set(map(type, row))
-        if type(None) in types and float in types:
-            return ValueError(message("predictions", "hold no NaN or None", row, query))
-        if not (types <= {str} or types <= {int, float}):
-            names = " and ".join(sorted(found.__name__ for found in types))
-            rule = "be all str (ids), all int (positions) or all float (scores)"
-            return ValueError(f"`predictions` must {rule}, got {names} at query {query}")
-    return ValueError(
-        message("predictions", "be of one kind in all rows", Plain("str and numbers"))
-    )
 
 
 def to_numpy(values: Any) -> NDArray[Any]:

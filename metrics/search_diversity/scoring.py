@@ -4,7 +4,7 @@
 | key | "standard" | "released" | "recipe" |
 |---|---|---|---|
 | alpha-NDCG@k | `novelty_gains`, `greedy_gains`, `ndcg` | the ideal is `count_order` | `recipe_gains`, `greedy_gains` |
-| ERR-IA@k | `err_ia` | `intent_err` | `intent_err` |
+| ERR-IA@k | `err_ia` | `intent_gains`, `intent_err` | the same |
 | S-recall@k | `s_recall` | the same | the same |
 | Judged@k | `judged` | the same | the same |
 
@@ -56,14 +56,16 @@ def figures(
     else:
         gains = novelty_gains(covers, alpha)
         ideal = greedy_gains(labels, alpha, depth)
+    if protocol != "standard":
+        weights = intent_weights(labels, n_docs if protocol == "released" else None)
+        stops = intent_gains(covers, weights)
     result = {}
     for cut in sorted(k, reverse=True):
         result[f"alpha-NDCG@{cut}"] = ndcg(gains, ideal, k=cut)
         if protocol == "standard":
             result[f"ERR-IA@{cut}"] = err_ia(gains, n_subtopics, alpha, k=cut)
         else:
-            weights = intent_weights(labels, n_docs if protocol == "released" else None)
-            result[f"ERR-IA@{cut}"] = intent_err(covers, weights, k=cut)
+            result[f"ERR-IA@{cut}"] = intent_err(stops, k=cut)
         result[f"S-recall@{cut}"] = s_recall(covers, n_subtopics, k=cut)
     return result
 
@@ -114,7 +116,7 @@ def recipe_gains(covers: Bools) -> Floats:
     0 if m = 0. In units of 2^64.
 
     Args:
-        covers: (T, Q, K) bool, T <= 1023.
+        covers: (T, Q, K) bool, at most 1023 subtopics a document.
     Returns:
         (Q, K) float64 >= 0.
     """
@@ -214,14 +216,27 @@ def err_ia(gains: Floats, n_subtopics: Ints, alpha: float, *, k: int) -> Floats:
     return _ratio(_sum(gains, ranks, k), n_subtopics * best)
 
 
-def intent_err(covers: Bools, weights: Floats, *, k: int) -> Floats:
-    """Expected reciprocal rank over intents, each document satisfying its subtopics half the time.
+def intent_gains(covers: Bools, weights: Floats) -> Floats:
+    """Chance that a user stops at each rank: a document satisfies its subtopics half the time.
 
-    ERR-IA@k = sum_{i<=k} 1 / i sum_{s in d_i} p_s (1/2) (1/2)^c_s(i)
+    e(i) = sum_{s in d_i} p_s (1/2) (1/2)^c_s(i), c_s(i) = documents above rank i that cover s
 
     Args:
         covers: (T, Q, K) bool.
-        weights: (T, Q) float64, p_s: 1 / S in "recipe", `intent_weights` in "released".
+        weights: (T, Q) float64, p_s as of `intent_weights`.
+    Returns:
+        (Q, K) float64 >= 0.
+    """
+    return novelty_gains(covers, 0.5, weights * 0.5)
+
+
+def intent_err(gains: Floats, *, k: int) -> Floats:
+    """Expected reciprocal rank over intents.
+
+    ERR-IA@k = sum_{i<=k} e(i) / i
+
+    Args:
+        gains: (Q, K) float64, `intent_gains`.
         k: depth, >= 1.
     Returns:
         (Q,) float64 >= 0, higher is better; at most 1 if the weights of a query sum to 1.
@@ -229,7 +244,6 @@ def intent_err(covers: Bools, weights: Floats, *, k: int) -> Floats:
         Chapelle et al., "Intent-based diversification of web search results", Inf. Retr. 2011;
         chenyiqun/MA4DIV for the weights n_s / n.
     """
-    gains = novelty_gains(covers, 0.5, weights * 0.5)
     return _sum(gains, np.arange(1.0, gains.shape[1] + 1), k)
 
 

@@ -96,7 +96,7 @@ Options of compute:
     protocol (str): "standard", "released" or "recipe"; None is the config name, or "standard".
     alpha (float): redundancy penalty from 0 to 1; None is 0.5. "recipe" takes none. ERR-IA uses it
         in "standard" only.
-    k (int or several): depths, (5, 10).
+    k (int or several): depths, (5, 10), at most 1,000,000.
     per_query (bool): add `per_query`, {"alpha-NDCG@10": [...], ..., "Judged@10": [...]} in input
         order; Judged@k is the share of the top k that is in the reference, None for an empty
         ranking.
@@ -105,8 +105,8 @@ Returns:
     A dict of Python floats, higher is better. A query without a covered subtopic scores 0.
     alpha-NDCG@10, alpha-NDCG@5: gain over the gain of the ideal ranking of all reference documents;
         from 0, mostly below 1: the ideal ranking is found greedily and can be beaten.
-    ERR-IA@10, ERR-IA@5: expected reciprocal rank over the subtopics; from 0 to 1, above 1 possible
-        under "released".
+    ERR-IA@10, ERR-IA@5: expected reciprocal rank over the subtopics; from 0 to 1 (but for the last
+        digit), above 1 possible under "released".
     S-recall@10, S-recall@5: share of the subtopics that the top k covers, from 0 to 1.
     `metric.greater_is_better[key]` tells the direction; `metric.signature` names the figures.
 
@@ -128,7 +128,12 @@ Examples:
     The same with a matrix, documents x subtopics:
 
     >>> matrix = [[1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]]
-    >>> metric.compute(predictions=[[1, 0, 3, 2]], references=[matrix])["S-recall@5"]
+    >>> metric.compute(predictions=[[0.4, 0.9, 0.1, 0.2]], references=[matrix], k=2)["S-recall@2"]
+    0.6666666666666666
+
+    Positions in the reference's documents, best first:
+
+    >>> metric.compute(predictions=[[1, 0, 3, 2]], references=[judged])["S-recall@5"]
     1.0
     >>> metric.signature
     'search_diversity|protocol:standard|alpha:0.5|n:1|version:0.1.0'
@@ -163,6 +168,19 @@ def _features() -> list[datasets.Features]:
 _STORED = datasets.Features(
     predictions=datasets.Value("binary"), references=datasets.Value("string")
 )
+
+
+_FIGURES = ("alpha-NDCG", "ERR-IA", "S-recall")
+
+
+class _Directions(dict[str, bool]):
+    """True for each key of the result; keys of other depths are answered when asked for."""
+
+    def __missing__(self, key: str) -> bool:
+        name, _, depth = key.partition("@")
+        if name not in _FIGURES or not depth.isdecimal():
+            raise KeyError(key)
+        return True
 
 
 class SearchDiversity(evaluate.Metric):
@@ -201,10 +219,8 @@ class SearchDiversity(evaluate.Metric):
 
     @property
     def greater_is_better(self) -> Mapping[str, bool]:
-        """Direction of each key of the result."""
-        return {
-            f"{name}@{k}": True for k in (10, 5) for name in ("alpha-NDCG", "ERR-IA", "S-recall")
-        }
+        """Direction of each key of the result; it knows the figures at every depth."""
+        return _Directions({f"{name}@{k}": True for k in (10, 5) for name in _FIGURES})
 
     @property
     def signature(self) -> str | None:
@@ -256,7 +272,7 @@ class SearchDiversity(evaluate.Metric):
         try:
             result = _result(queries, options)
         except ValueError:
-            self._added = parts[::2]
+            self._added = parts[::2]  # what was added, without what was given here
             raise
         self._start_over()
         self._signature = _signature(self.name, options, len(queries.n_docs))
