@@ -315,3 +315,51 @@ def test_one_metric_class_in_the_namespace(name):
 def test_overrides_have_docstrings(name):
     for method in ("add", "add_batch", "compute"):
         assert getattr(type(load(name)), method).__doc__.strip()
+
+
+NOTHING = """
+import sys
+import evaluate
+path, process, home = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+metric = evaluate.load(path, num_process=2, process_id=process, cache_dir=home)
+try:
+    print(metric.compute())
+except ValueError as error:
+    print(error)
+"""
+
+
+@both
+def test_two_processes_without_rows(name, tmp_path):
+    args = (ROOT / "metrics" / name, tmp_path / "cache")
+    workers = [start_python(NOTHING, tmp_path, args[0], i, args[1]) for i in range(2)]
+    first, second = (finish(worker).strip() for worker in workers)
+    assert first == "`predictions` must have at least one query, got 0"
+    assert second == "None"
+
+
+ROUNDS = """
+import json, sys
+import evaluate
+path, process, home = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+metric = evaluate.load(path, num_process=2, process_id=process, cache_dir=home)
+for shift in range(20):
+    rows = [["a", "b"]] * (shift + process)
+    if "quoter" in path:
+        metric.add_batch(predictions=rows, references=["b"] * len(rows))
+    else:
+        metric.add_batch(predictions=rows, references=[{"a": ["1"]}] * len(rows))
+    metric.compute()
+    if not process:
+        print(metric.signature)
+"""
+
+
+@both
+def test_two_processes_many_rounds_without_a_barrier(name, tmp_path):
+    """No process runs ahead and overwrites rows that are still to be read."""
+    args = (ROOT / "metrics" / name, tmp_path / "cache")
+    workers = [start_python(ROUNDS, tmp_path, args[0], i, args[1]) for i in range(2)]
+    first, _ = (finish(worker) for worker in workers)
+    counts = [int(part[2:]) for part in first.replace("\n", "|").split("|") if part[:2] == "n:"]
+    assert counts == [2 * shift + 1 for shift in range(20)]

@@ -159,12 +159,11 @@ def _rows(name: str, values: Any) -> Any:
         values = values.to_pylist()
     if hasattr(values, "iloc"):  # pandas
         values = values.to_numpy()
-    if isinstance(values, Sequence) and not isinstance(values, (str, bytes, list, tuple)):
-        values = values[:]  # a column of datasets
-    dense = not isinstance(values, np.ma.MaskedArray) and not hasattr(values, "toarray")
-    if _is_array(values) and dense and len(values.shape):
+    if hasattr(values, "column_name"):  # a column of datasets
+        values = values[:]
+    if _is_array(values) and not hasattr(values, "toarray") and len(values.shape):
         return values.tolist() if getattr(values.dtype, "kind", "") in tuple("OUST") else values
-    if isinstance(values, (list, tuple, range)):
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
         return list(values)
     hint = "give a dense array, a tensor or a list with a row a query"
     raise InputTypeError(
@@ -178,7 +177,7 @@ def _typed_row(row: Any, query: int) -> tuple[Any, Any]:
         row = _numpy(row)
         if row.ndim == 1 and row.dtype.kind in "fiu":
             return row, None if not len(row) else float if row.dtype.kind == "f" else int
-        row = row.tolist()
+        row = row.tolist() if row.dtype.kind not in "mM" else [row.dtype.type]  # times are no ints
     if not isinstance(row, (list, tuple)):
         hint = "give a list of scores, or of candidates, best first"
         raise InputTypeError(message("predictions", "be a list a query", row, query, hint))
@@ -199,9 +198,9 @@ def _typed_row(row: Any, query: int) -> tuple[Any, Any]:
 
 def _comparable(row: Any) -> NDArray[Any]:
     """An array that compares as the values of the row do."""
-    if not isinstance(row, np.ndarray) and len(set(map(type, row))) > 1:
-        return np.array(row, dtype=object)  # float64 would round ints beyond 2**53
-    return np.asarray(row)
+    if isinstance(row, np.ndarray) or set(map(type, row)) == {float}:
+        return np.asarray(row)
+    return np.array(row, dtype=object)  # ints beyond 2**53 have no float64
 
 
 def _ints(name: str, values: Any, rule: str, start: int) -> Ints:
@@ -222,10 +221,13 @@ def _ints(name: str, values: Any, rule: str, start: int) -> Ints:
 
 
 def _is_array(values: Any) -> bool:
-    return hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__getitem__")
+    array = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__getitem__")
+    return array and not isinstance(values, np.ma.MaskedArray)  # what is masked is no value
 
 
 def _is_scalar(value: Any) -> bool:
+    if isinstance(value, (np.datetime64, np.timedelta64, np.ma.MaskedArray)):
+        return False
     return getattr(value, "ndim", None) == 0 and hasattr(value, "item")
 
 

@@ -63,7 +63,8 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 def check_depths(name: str, value: Any) -> tuple[int, ...]:
     """The depths that an int or several ints name."""
     rule = "be an int >= 1, or several"
-    depths = value if isinstance(value, (list, tuple, range, np.ndarray)) else [value]
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    depths = value if isinstance(value, (list, tuple, range)) else [value]
     if any(isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) for k in depths):
         raise InputTypeError(message(name, rule, value))
     if not len(depths) or min(depths) < 1:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`quoter_rank`: MRR, NDCG and Recall of the gold quote, as a Hugging Face `evaluate` metric."""
 
+import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -206,8 +208,8 @@ class QuoterRank(evaluate.Metric):
         """Add a batch of queries: checked, reduced to ranks and kept until `compute`."""
         batch = self._read(predictions, references)
         self._added = np.hstack([self._added, _ranks(batch)])
-        self._kind = batch.kind if len(self) else self._kind
-        self._waiting = _ranks()
+        if len(batch.rank):
+            self._kind, self._waiting = batch.kind, _ranks()
 
     def compute(
         self,
@@ -237,10 +239,10 @@ class QuoterRank(evaluate.Metric):
         if gathered is None:
             return None
         rows, is_given = gathered
+        self._added, self._waiting = rows[:, ~is_given], rows[:, is_given]
         if not rows.shape[1]:
             raise ValueError(message("predictions", "have at least one query", 0))
         if options.missing == "error" and not rows[0].all():
-            self._added, self._waiting = rows[:, ~is_given], rows[:, is_given]
             raise ValueError(_missing_message(rows[0]))
         result = _figures(rows[0], rows[1], options)
         self._start_over()
@@ -270,13 +272,15 @@ class QuoterRank(evaluate.Metric):
         rank, tied = np.hstack([self._added, [given[0], ~given[1]]])
         self.selected_feature_format = _STORED
         self._init_writer(timeout=self.timeout)  # a process without rows takes part too
+        file = self.cache_file_name
         if len(rank):
             super().add_batch(predictions=rank, references=tied)
         columns = super().compute()
         if columns is None:
+            _wait_until_read(file, self.timeout)
             self._start_over()
             return None
-        rank, tied = columns
+        rank, tied = (np.asarray(column, np.int64) for column in columns)
         return np.stack([rank, np.where(tied < 0, ~tied, tied)]), tied < 0
 
     def _compute(self, *, predictions: Any, references: Any) -> Any:
@@ -285,6 +289,15 @@ class QuoterRank(evaluate.Metric):
 
 def _ranks(batch: Batch | None = None) -> Ranks:
     return np.empty((2, 0), np.int64) if batch is None else np.stack([batch.rank, batch.tied])
+
+
+def _wait_until_read(file: str, timeout: float) -> None:
+    """Process 0 deletes what it has read; before that a new file would take its place."""
+    end = time.monotonic() + timeout
+    while Path(file).exists():
+        if time.monotonic() > end:
+            raise TimeoutError(f"process 0 has not read {file} within {timeout} s")
+        time.sleep(0.005)
 
 
 def _missing_message(rank: NDArray[np.int64]) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .judgements import Judgements
 from .options import InputTypeError, Plain, message
 from .queries import Queries, runs, starts
-from .rankings import Rankings, to_numpy
+from .rankings import Rankings, is_array, to_numpy
 
 Ints = NDArray[np.integer[Any]]
 
@@ -64,12 +64,11 @@ def _container(name: str, values: Any) -> Any:
         return values
     if hasattr(values, "iloc"):  # pandas
         values = values.to_numpy()
-    if isinstance(values, Sequence) and not isinstance(values, (str, bytes, list, tuple)):
+    if hasattr(values, "column_name"):  # a column of a formatted dataset
         values = values[:]
-    dense = not isinstance(values, np.ma.MaskedArray) and not hasattr(values, "toarray")
-    if hasattr(values, "shape") and hasattr(values, "dtype") and dense and len(values.shape):
+    if is_array(values) and not hasattr(values, "toarray") and len(values.shape):
         return values.tolist() if getattr(values.dtype, "kind", "") in tuple("OUST") else values
-    if isinstance(values, (list, tuple)):
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
         return list(values)
     hint = "give a list, a dense array or a tensor with a row a query"
     got = Plain(type(values).__name__)
@@ -87,10 +86,12 @@ def _references(references: Any) -> Any:
         references = references.to_dict("list")
     if isinstance(references, Mapping) and {"doc_ids", "subtopics"} <= set(references):
         docs, subtopics = references["doc_ids"], references["subtopics"]
-        if len(docs) == len(subtopics):
+        sized = hasattr(docs, "__len__") and hasattr(subtopics, "__len__")
+        if sized and len(docs) == len(subtopics):
             pairs = zip(docs, subtopics, strict=True)
             return [{"doc_ids": doc_ids, "subtopics": labels} for doc_ids, labels in pairs]
-    return _container("references", references)
+    opened = _container("references", references)
+    return opened.to_pylist() if isinstance(opened, (pa.Array, pa.ChunkedArray)) else opened
 
 
 def _part_of(references: Any, first: int) -> Any:
@@ -173,7 +174,8 @@ def _order_ids(rankings: Rankings, judgements: Judgements, start: int) -> tuple[
                 message("references", "name documents", Plain("a matrix"), start, hint)
             )
         return position, none, none
-    named = rankings.values if rankings.kind == "ids" else pa.array([], pa.large_string())
+    ranked = rankings.kind == "ids" and len(rankings.values)
+    named = rankings.values if ranked else pa.array([], pa.large_string())
     encoded = pa.chunked_array([judgements.ids, named]).combine_chunks().dictionary_encode()
     rank = np.empty(len(encoded.dictionary), np.int64)
     rank[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(rank))

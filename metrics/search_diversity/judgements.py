@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """References of `search_diversity`: mappings, the loaders' columns, matrices and Arrow tables."""
 
+import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,12 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .options import InputTypeError, Plain, message
+from .rankings import is_scalar, to_numpy
 
 Ints = NDArray[np.integer[Any]]
 
 PADDING = -100
 SUBSETS = {list, tuple, set, frozenset}
-DECIMAL = re.compile(r"[+-]?[0-9]+")
+DECIMAL = re.compile(r"[+-]?[0-9]{1,4000}")  # Python reads no longer ones
 
 
 class Judgements(NamedTuple):
@@ -106,7 +108,7 @@ def _checked_labels(labels: list[Any], n_docs: Ints, n_labels: Ints, start: int)
     types = set(map(type, labels))
     if types <= {str} or types <= {int}:
         return labels
-    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    labels = [label.item() if is_scalar(label) else label for label in labels]
     queries = np.arange(len(n_docs)).repeat(n_docs).repeat(n_labels)
     seen: dict[int, Any] = {}
     for query, label in zip(queries.tolist(), labels, strict=True):
@@ -147,6 +149,8 @@ def _read_table(table: pa.Table, int_ids: bool, start: int) -> Judgements:
 def _flat_lists(lists: Any, query: Ints) -> tuple[pa.Array, Ints, Ints]:
     """Values and lengths of an Arrow list array, and the query of each value; no null passes."""
     lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    if pa.types.is_fixed_size_list(lists.type):
+        lists = lists.cast(pa.list_(lists.type.value_type))
     lists = lists if len(lists) else pa.array([], pa.list_(pa.string()))  # may be of type null
     if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
         rule = "have lists in doc_ids and lists of lists in subtopics"
@@ -179,7 +183,7 @@ def _judgements(
     doc = np.arange(int(n_docs.sum())).repeat(n_labels)
     query = np.arange(len(n_docs)).repeat(n_docs)[doc]
     decimal = np.array([bool(DECIMAL.fullmatch(str(label))) for label in table], bool)
-    as_text = _ranks(table, lambda label: str(label).encode())
+    as_text = _ranks(table, lambda label: str(label).encode("utf-8", "surrogatepass"))
     as_number = np.zeros(len(table), np.int64)
     numbers = [label for label, number in zip(table, decimal, strict=True) if number]
     as_number[decimal] = _ranks(numbers, lambda label: (int(label), str(label)))
@@ -206,6 +210,7 @@ def _read_matrices(matrices: NDArray[Any], start: int) -> Judgements:
     padding = matrices == PADDING
     wrong = ~(padding | (matrices == 0) | (matrices == 1))
     rows, columns = ~padding.all(axis=2), ~padding.all(axis=1)
+    rows |= not matrices.shape[2]  # without columns a row is a document that covers nothing
     real = rows[:, :, None] & columns[:, None, :]
     _refuse_cell("hold 0, 1, or -100 in rows and columns of padding", wrong, matrices, start)
     rule = "hold -100 only in whole rows and columns of padding"
@@ -218,10 +223,10 @@ def _read_matrices(matrices: NDArray[Any], start: int) -> Judgements:
 
 
 def _read_matrix(row: Any, query: int) -> Judgements:
-    try:
-        matrix = np.asarray(row)
-    except ValueError:  # lists of different lengths
-        matrix = np.empty((0,), object)
+    matrix = np.empty(0)
+    if not isinstance(row, np.ma.MaskedArray):
+        with contextlib.suppress(ValueError):  # lists of different lengths
+            matrix = to_numpy(row)
     if matrix.ndim != 2 or (matrix.dtype.kind not in "if" and matrix.size):
         rule = "be a mapping document -> subtopics, or a 0/1 matrix documents x subtopics"
         got = row if matrix.ndim != 2 else Plain(f"an array of {matrix.dtype}")

@@ -58,12 +58,13 @@ def _check_alpha(alpha: Any) -> float:
         raise InputTypeError(message("alpha", "be a number from 0 to 1", alpha))
     if not 0 <= alpha <= 1:
         raise ValueError(message("alpha", "be a number from 0 to 1", alpha))
-    return float(alpha)
+    return float(alpha) + 0.0  # no -0.0
 
 
 def _check_depths(k: Any) -> tuple[int, ...]:
     rule = f"be an int from 1 to {DEEPEST}, or several"
-    depths = k if isinstance(k, (list, tuple, range, np.ndarray)) else [k]
+    k = k.tolist() if isinstance(k, np.ndarray) else k
+    depths = k if isinstance(k, (list, tuple, range)) else [k]
     if any(isinstance(d, (bool, np.bool_)) or not isinstance(d, (int, np.integer)) for d in depths):
         raise InputTypeError(message("k", rule, k))
     if not len(depths) or min(depths) < 1 or max(depths) > DEEPEST:

@@ -49,9 +49,9 @@ def _row(row: Any, query: int) -> Any:
     """One row as a list of Python values or a 1-D array of numbers."""
     if isinstance(row, (list, tuple)):
         scalars = set(map(type, row)) - {str, int, float}
-        return [v.item() if scalars and hasattr(v, "item") else v for v in row]
-    array = to_numpy(row) if hasattr(row, "shape") else None
-    if array is None or array.ndim != 1:
+        return [v.item() if scalars and is_scalar(v) else v for v in row]
+    array = to_numpy(row) if is_array(row) else None
+    if array is None or array.ndim != 1 or array.dtype.kind in "mM":
         hint = "give a list of ids or positions, best first, or of scores"
         raise InputTypeError(message("predictions", "be a list a query", row, query, hint))
     return array if array.dtype.kind in "fiu" else array.tolist()
@@ -102,6 +102,8 @@ def _read_array(predictions: NDArray[Any]) -> Rankings:
 
 
 def _read_arrow(predictions: pa.Array, start: int) -> Rankings:
+    if pa.types.is_fixed_size_list(predictions.type):
+        predictions = predictions.cast(pa.list_(predictions.type.value_type))
     if not (pa.types.is_list(predictions.type) or pa.types.is_large_list(predictions.type)):
         rule = "be a column of lists"
         raise InputTypeError(message("predictions", rule, Plain(predictions.type)))
@@ -113,6 +115,8 @@ def _read_arrow(predictions: pa.Array, start: int) -> Rankings:
         return Rankings("ids", n_ranked, values.cast(pa.large_string()))
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         return _flat(n_ranked, values.to_numpy(zero_copy_only=False))
+    if not len(values):
+        return Rankings(None, n_ranked, np.empty(0, np.int64))
     rule = "be lists of strings, ints or floats"
     raise ValueError(message("predictions", rule, Plain(predictions.type)))
 
@@ -133,6 +137,19 @@ def _string_array(flat: list[str]) -> pa.Array:
         return pa.array(flat, pa.large_string())
     except UnicodeEncodeError:
         raise ValueError(message("predictions", "be valid Unicode", Plain("a surrogate"))) from None
+
+
+def is_array(values: Any) -> bool:
+    """Whether it is an array or a tensor; what is masked is no value."""
+    array = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__getitem__")
+    return array and not isinstance(values, np.ma.MaskedArray)
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether `item()` gives its value: not a time, not a masked value."""
+    if isinstance(value, (np.datetime64, np.timedelta64, np.ma.MaskedArray)):
+        return False
+    return getattr(value, "ndim", None) == 0 and hasattr(value, "item")
 
 
 def to_numpy(values: Any) -> NDArray[Any]:

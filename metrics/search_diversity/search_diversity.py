@@ -2,8 +2,10 @@
 """`search_diversity`: alpha-NDCG, ERR-IA and S-recall, as a Hugging Face `evaluate` metric."""
 
 import math
+import time
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -269,11 +271,8 @@ class SearchDiversity(evaluate.Metric):
         if parts is None:
             return None
         queries = concatenate(parts)
-        try:
-            result = _result(queries, options)
-        except ValueError:
-            self._added = parts[::2]  # what was added, without what was given here
-            raise
+        self._added = parts[::2]  # if this raises: what was added, without what was given here
+        result = _result(queries, options)
         self._start_over()
         self._signature = _signature(self.name, options, len(queries.n_docs))
         return result
@@ -299,11 +298,13 @@ class SearchDiversity(evaluate.Metric):
             return [added, given]
         self.selected_feature_format = _STORED
         self._init_writer(timeout=self.timeout)
+        file = self.cache_file_name
         super().add_batch(
             predictions=[to_bytes(added), to_bytes(given)], references=["added", "given"]
         )
         columns = super().compute()
         if columns is None:
+            _wait_until_read(file, self.timeout)
             self._start_over()
             return None
         return [from_bytes(data) for data in columns[0]]
@@ -312,8 +313,17 @@ class SearchDiversity(evaluate.Metric):
         return predictions, references
 
 
+def _wait_until_read(file: str, timeout: float) -> None:
+    """Process 0 deletes what it has read; before that a new file would take its place."""
+    end = time.monotonic() + timeout
+    while Path(file).exists():
+        if time.monotonic() > end:
+            raise TimeoutError(f"process 0 has not read {file} within {timeout} s")
+        time.sleep(0.005)
+
+
 def _signature(name: str, options: Options, n: int) -> str:
-    alpha = "" if options.protocol == "recipe" else f"|alpha:{options.alpha:g}"
+    alpha = "" if options.protocol == "recipe" else f"|alpha:{options.alpha}"
     return f"{name}|protocol:{options.protocol}{alpha}|n:{n}|version:{__version__}"
 
 
@@ -359,7 +369,7 @@ def _warn(queries: Queries, values: dict[str, Any], depth: int) -> None:
         )
     judged = values[f"Judged@{depth}"]
     share = np.mean(judged[~np.isnan(judged)]) if not np.isnan(judged).all() else 1.0
-    if share < 0.8:
+    if share < 0.8 - 1e-9:  # a mean of 0.8 may be rounded down
         warnings.warn(
             f"{share:.0%} of the documents within rank {depth} are judged; the others gain nothing",
             stacklevel=4,
