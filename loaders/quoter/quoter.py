@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QuoteR (Qi et al., ACL 2022): writing contexts and the quotes that fit them."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import datasets
+from datasets.exceptions import DatasetGenerationError
+
+from .parsing import read_samples
+
+LANGUAGES = ("english", "modern_chinese", "ancient_chinese")
+URL = "https://raw.githubusercontent.com/thunlp/QuoteR/main/data/{}.txt"
+
+# Where the validation and the test part begin: data/README_data.md of thunlp/QuoteR.
+BOUNDARIES = {
+    "english": (101171, 113942),
+    "modern_chinese": (32472, 36657),
+    "ancient_chinese": (93031, 104784),
+}
+
+_DESCRIPTION = """\
+QuoteR, a benchmark of quote recommendation: the text left and right of a quote, and the quote, in
+English, modern Chinese and ancient Chinese, with the authors' train, validation and test parts. The
+configs `english_quotes`, `modern_chinese_quotes` and `ancient_chinese_quotes` are the pools of
+distinct quotes to rank.
+"""
+
+_CITATION = """\
+@inproceedings{qi-etal-2022-quoter,
+    title = "{Q}uote{R}: A Benchmark of Quote Recommendation for Writing",
+    author = "Qi, Fanchao and Yang, Yanhui and Yi, Jing and Cheng, Zhili and Liu, Zhiyuan and
+      Sun, Maosong",
+    booktitle = "Proceedings of the 60th Annual Meeting of the Association for Computational
+      Linguistics (Volume 1: Long Papers)",
+    year = "2022",
+    url = "https://arxiv.org/abs/2202.13145",
+}
+"""
+
+
+@dataclass
+class QuoterConfig(datasets.BuilderConfig):
+    """A language, or its pool of quotes.
+
+    Attributes:
+        boundaries: lines at which the validation and the test part begin; None: the published ones.
+        lowercase: whether all text is lower-cased; None: for English only, as the authors do.
+    """
+
+    boundaries: tuple[int, int] | None = None
+    lowercase: bool | None = None
+
+
+class Quoter(datasets.GeneratorBasedBuilder):
+    """Builder of QuoteR: `data_dir` holds the authors' text files, or they are downloaded."""
+
+    VERSION = datasets.Version("0.1.0")
+    BUILDER_CONFIG_CLASS = QuoterConfig
+    BUILDER_CONFIGS: ClassVar[list[datasets.BuilderConfig]] = [
+        QuoterConfig(name=f"{language}{suffix}", version=datasets.Version("0.1.0"))
+        for suffix in ("", "_quotes")
+        for language in LANGUAGES
+    ]
+
+    def __init__(
+        self,
+        *args: Any,
+        config_name: str | None = None,
+        data_dir: str | None = None,
+        hash: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        source = _local_file(str(config_name).removesuffix("_quotes"), data_dir)
+        kwargs |= {"config_name": config_name, "data_dir": data_dir}
+        super().__init__(*args, hash=_content_hash(hash, [source]), **kwargs)
+        _check_boundaries(self.config.boundaries)
+        self._pool: dict[str, int] = {}
+
+    @property
+    def language(self) -> str:
+        """The language of the config."""
+        return str(self.config.name).removesuffix("_quotes")
+
+    def _info(self) -> datasets.DatasetInfo:
+        columns = {"quote_id": datasets.Value("int64"), "quote": datasets.Value("string")}
+        if not self.config.name.endswith("_quotes"):
+            text = datasets.Value("string")
+            columns = {"left_context": text, "quote": text, "right_context": text} | {
+                "quote_id": datasets.Value("int64")
+            }
+        return datasets.DatasetInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            homepage="https://github.com/thunlp/QuoteR",
+            features=datasets.Features(columns),
+        )
+
+    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
+        """Prepare the dataset; errors in the source file are raised as they are."""
+        kwargs.setdefault("download_config", datasets.DownloadConfig(max_retries=3))
+        try:
+            super().download_and_prepare(*args, **kwargs)
+        except DatasetGenerationError as error:
+            raise (error.__cause__ or error) from None
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        path = self._path(dl_manager)
+        if self.config.name.endswith("_quotes"):
+            return [datasets.SplitGenerator(name="quotes", gen_kwargs={"path": path})]
+        train_end, validation_end = self.config.boundaries or BOUNDARIES[self.language]
+        parts = {
+            datasets.Split.TRAIN: (0, train_end),
+            datasets.Split.VALIDATION: (train_end, validation_end),
+            datasets.Split.TEST: (validation_end, None),
+        }
+        return [
+            datasets.SplitGenerator(name=name, gen_kwargs={"path": path, "part": part})
+            for name, part in parts.items()
+        ]
+
+    def _generate_examples(
+        self, path: str, part: tuple[int, int | None] | None = None
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        pool = self._read_pool(path)
+        if part is None:
+            for quote, quote_id in pool.items():
+                yield quote_id, {"quote_id": quote_id, "quote": quote}
+            return
+        start, stop = part
+        samples = read_samples(path, lowercase=self._lowercase, start=start, stop=stop)
+        for number, sample in enumerate(samples, start):
+            yield number, {**sample._asdict(), "quote_id": pool[sample.quote]}
+
+    @property
+    def _lowercase(self) -> bool:
+        lowercase = self.config.lowercase
+        return self.language == "english" if lowercase is None else bool(lowercase)
+
+    def _read_pool(self, path: str) -> dict[str, int]:
+        """The quotes of all three parts in the order of their ids; reads the file once."""
+        if not self._pool:
+            lines = Counter(s.quote for s in read_samples(path, lowercase=self._lowercase))
+            self._check_length(path, lines.total())
+            self._pool = {quote: quote_id for quote_id, quote in enumerate(sorted(lines))}
+        return self._pool
+
+    def _check_length(self, path: str, lines: int) -> None:
+        """A file that ends before the test part begins is not the published one."""
+        own = self.config.boundaries
+        needed = own[1] if own else BOUNDARIES[self.language][1] + 1
+        if lines < needed:
+            hint = "" if own else "; pass boundaries=(train_end, validation_end) for another file"
+            raise ValueError(f"{path}: expected at least {needed} lines, got {lines}{hint}")
+
+    def _path(self, dl_manager: Any) -> str:
+        """The source file: in `data_dir`, or downloaded."""
+        local = _local_file(self.language, self.config.data_dir)
+        if local is not None:
+            return str(_existing(local, URL.format(self.language)))
+        url = URL.format(self.language)
+        try:
+            return str(dl_manager.download(url))
+        except Exception as error:
+            raise FileNotFoundError(
+                f"{url} was not downloaded ({type(error).__name__}: {error}); get the file there, "
+                f"put it into a folder as {self.language}.txt and pass data_dir=<that folder>"
+            ) from error
+
+
+def load(
+    config: str,
+    split: str | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    boundaries: tuple[int, int] | None = None,
+    lowercase: bool | None = None,
+) -> datasets.Dataset | datasets.DatasetDict:
+    """Load a language of QuoteR, or its pool of quotes.
+
+    Args:
+        config: "english", "modern_chinese" or "ancient_chinese" (columns left_context, quote,
+            right_context, quote_id), or one of them with "_quotes": its pool (columns quote_id,
+            quote), the distinct quotes of all parts by code point; `quote_id` is the row there.
+        split: "train", "validation" or "test", "quotes" of a pool; None loads all.
+        data_dir: folder with the authors' <language>.txt, gzipped or not, or that file; None
+            downloads it.
+        boundaries: lines, from 0, at which the validation and the test part begin, for files of
+            one's own; None: the authors' (data/README_data.md of thunlp/QuoteR).
+        lowercase: whether all text is lower-cased; None: English only, as the authors do.
+    Returns:
+        A Dataset, or a DatasetDict if `split` is None.
+    Raises:
+        FileNotFoundError: no file, or no download; says where to get it and where to put it.
+        ValueError: a line or a length that is not as published; names file, line, expectation.
+    """
+    builder = Quoter(
+        config_name=config,
+        data_dir=None if data_dir is None else str(data_dir),
+        boundaries=boundaries,
+        lowercase=lowercase,
+    )
+    builder.download_and_prepare()
+    return builder.as_dataset(split=split)
+
+
+def _local_file(language: str, data_dir: str | None) -> Path | None:
+    """<data_dir>/<language>.txt, or with .gz if only that is there; `data_dir` may be the file."""
+    if data_dir is None:
+        return None
+    path = Path(data_dir).expanduser()
+    if path.is_file():
+        return path
+    path /= f"{language}.txt"
+    zipped = path.with_name(f"{path.name}.gz")
+    return zipped if zipped.exists() and not path.exists() else path
+
+
+def _existing(path: Path, url: str) -> Path:
+    if path.is_file():
+        return path
+    what = "is a folder, not a file" if path.is_dir() else "does not exist"
+    raise FileNotFoundError(f"{path} {what}; get it from {url} and put it there")
+
+
+def _check_boundaries(boundaries: Any) -> None:
+    if boundaries is None:
+        return
+    whole = len(boundaries) == 2 and all(type(line) is int for line in boundaries)
+    if not whole or not 0 <= boundaries[0] <= boundaries[1]:
+        rule = "be (train_end, validation_end), 0 <= train_end <= validation_end"
+        raise ValueError(f"`boundaries` must {rule}, got {boundaries!r}")
+
+
+def _content_hash(script: str | None, sources: list[Path | None]) -> str:
+    """Name of a cache: code, bytes of the sources and major version of datasets."""
+    digest = hashlib.sha256(f"{script} {datasets.__version__.split('.')[0]}".encode())
+    for source in [*sorted(Path(__file__).parent.glob("*.py")), *sources]:
+        if source is not None and source.is_file():
+            with source.open("rb") as stream:
+                while chunk := stream.read(1 << 20):
+                    digest.update(chunk)
+    return digest.hexdigest()[:32]
