@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DU-DIV (Chen et al., MA4DIV, 2024): queries of a search engine and their documents' subtopics."""
+
+import hashlib
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import datasets
+from datasets.exceptions import DatasetGenerationError
+
+from .parsing import WIDTH, read_features, read_labels, split_queries
+
+LABELS = "query_doc_subtopics_doc15_2.json"
+FEATURES = ("query_features_doc15_2_acge.json", "doc_features_doc15_2_acge.json")
+URL = f"https://raw.githubusercontent.com/chenyiqun/MA4DIV/main/data/baidu/{LABELS}"
+
+# The published file: its size, and the first and last test query of the rule "paper".
+PUBLISHED = (4473, "20643", "20503")
+
+_DESCRIPTION = """\
+DU-DIV, search result diversification on real queries of a Chinese search engine: 4,473 queries with
+15 documents each and the subtopics that each document covers.
+"""
+
+_CITATION = """\
+@article{chen-etal-2024-ma4div,
+    title = "{MA4DIV}: Multi-Agent Reinforcement Learning for Search Result Diversification",
+    author = "Chen, Yiqun and others",
+    journal = "arXiv preprint arXiv:2403.17421",
+    year = "2024",
+    url = "https://arxiv.org/abs/2403.17421",
+}
+"""
+
+
+@dataclass
+class DuDivConfig(datasets.BuilderConfig):
+    """A split rule, and optionally features.
+
+    Attributes:
+        feature_files: paths of the authors' query and document features.
+    """
+
+    feature_files: tuple[str, str] | None = None
+
+
+class DuDiv(datasets.GeneratorBasedBuilder):
+    """Builder of DU-DIV: `data_dir` holds the authors' label file, or it is downloaded."""
+
+    VERSION = datasets.Version("0.1.0")
+    BUILDER_CONFIG_CLASS = DuDivConfig
+    BUILDER_CONFIGS: ClassVar[list[datasets.BuilderConfig]] = [
+        DuDivConfig(name=rule, version=datasets.Version("0.1.0")) for rule in ("paper", "released")
+    ]
+    DEFAULT_CONFIG_NAME = "paper"
+
+    def __init__(
+        self,
+        *args: Any,
+        data_dir: str | None = None,
+        feature_files: tuple[str, str] | None = None,
+        hash: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        sources = [_local_file(LABELS, data_dir), *map(Path, feature_files or ())]
+        kwargs |= {"data_dir": data_dir, "hash": _content_hash(hash, sources)}
+        super().__init__(*args, feature_files=feature_files, **kwargs)
+
+    def _info(self) -> datasets.DatasetInfo:
+        text = datasets.Value("string")
+        columns = {
+            "query_id": text,
+            "doc_ids": datasets.Sequence(text),
+            "subtopics": datasets.Sequence(datasets.Sequence(text)),
+        }
+        if self.config.feature_files:
+            vector = datasets.Sequence(datasets.Value("float32"), length=WIDTH)
+            columns |= {"query_features": vector, "doc_features": datasets.Sequence(vector)}
+        return datasets.DatasetInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            homepage="https://github.com/chenyiqun/MA4DIV",
+            features=datasets.Features(columns),
+        )
+
+    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
+        """Prepare the dataset; errors in the source files are raised as they are."""
+        kwargs.setdefault("download_config", datasets.DownloadConfig(max_retries=3))
+        try:
+            super().download_and_prepare(*args, **kwargs)
+        except DatasetGenerationError as error:
+            raise (error.__cause__ or error) from None
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        path = self._path(dl_manager)
+        return [
+            datasets.SplitGenerator(name=name, gen_kwargs={"path": path, "part": part})
+            for part, name in enumerate((datasets.Split.TRAIN, datasets.Split.TEST))
+        ]
+
+    def _generate_examples(self, path: str, part: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        labels = read_labels(path)
+        queries = split_queries(list(labels), _test_size(len(labels), self.config.name))
+        features = [read_features(file) for file in self.config.feature_files or ()]
+        for key, query in enumerate(queries[part]):
+            documents = labels[query]
+            row: dict[str, Any] = {
+                "query_id": query,
+                "doc_ids": list(documents),
+                "subtopics": list(documents.values()),
+            }
+            yield key, row | self._features(query, documents, features)
+
+    def _features(
+        self, query: str, documents: Any, features: list[dict[str, list[float]]]
+    ) -> dict[str, Any]:
+        """The feature columns of one query."""
+        if not features:
+            return {}
+        query_file, doc_file = self.config.feature_files
+        return {
+            "query_features": _vector(features[0], query, query_file),
+            "doc_features": [_vector(features[1], doc, doc_file) for doc in documents],
+        }
+
+    def _path(self, dl_manager: Any) -> str:
+        """The label file: in `data_dir`, or downloaded."""
+        local = _local_file(LABELS, self.config.data_dir)
+        if local is not None:
+            return str(_existing(local, URL))
+        try:
+            return str(dl_manager.download(URL))
+        except Exception as error:
+            raise FileNotFoundError(
+                f"{URL} was not downloaded ({type(error).__name__}: {error}); get the file there, "
+                f"put it into a folder as {LABELS} and pass data_dir=<that folder>"
+            ) from error
+
+
+def load(
+    split: str | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    split_rule: str = "paper",
+    features: str | Path | tuple[str | Path, str | Path] | None = None,
+) -> datasets.Dataset | datasets.DatasetDict:
+    """Load DU-DIV: columns query_id, doc_ids and subtopics, one list of labels a document.
+
+    Args:
+        split: "train" or "test"; None loads both.
+        data_dir: folder with the authors' query_doc_subtopics_doc15_2.json, gzipped or not, or that
+            file; None downloads it.
+        split_rule: "released": the 894 test queries that the authors' code draws; "paper": 895 as
+            the paper prints, the same draw and query 20503.
+        features: folder with the authors' query_features_doc15_2_acge.json and
+            doc_features_doc15_2_acge.json, or the paths of two such files: adds the columns
+            query_features (1,024 float32) and doc_features (documents x 1,024).
+    Returns:
+        A Dataset, or a DatasetDict if `split` is None.
+    Raises:
+        FileNotFoundError: no file, or no download; says where to get it and where to put it.
+        ValueError: bytes that are not as published; names file, line or key, expectation.
+    """
+    if split_rule not in ("paper", "released"):
+        raise ValueError(f"`split_rule` must be 'paper' or 'released', got {split_rule!r}")
+    builder = DuDiv(
+        config_name=split_rule,
+        data_dir=None if data_dir is None else str(data_dir),
+        feature_files=None if features is None else _feature_files(features),
+    )
+    builder.download_and_prepare()
+    _warn_unless_published(builder.as_dataset(), split_rule)
+    return builder.as_dataset(split=split)
+
+
+def _test_size(queries: int, rule: str) -> int:
+    """894 and 895 of 4,473: the code cuts 0.2 N off, the paper rounds it."""
+    return int(0.2 * queries) if rule == "released" else round(0.2 * queries)
+
+
+def _warn_unless_published(parts: datasets.DatasetDict, rule: str) -> None:
+    size, first, last = PUBLISHED
+    queries, test = len(parts["train"]) + len(parts["test"]), parts["test"]
+    same_last = rule == "released" or (len(test) and test[-1]["query_id"] == last)
+    if queries != size or test[0]["query_id"] != first or not same_last:
+        warnings.warn(
+            f"not the published labels: {queries} queries, {len(test)} of them drawn for the test "
+            "by the authors' rule, which are not the authors' test queries",
+            stacklevel=3,
+        )
+
+
+def _feature_files(features: Any) -> tuple[str, str]:
+    """The paths of the query and the document features."""
+    pair = features if isinstance(features, (tuple, list)) else ()
+    if len(pair) != 2:
+        pair = [_local_file(name, str(features)) for name in FEATURES]
+    for file in map(Path, pair):
+        if not file.is_file():
+            raise FileNotFoundError(
+                f"{file} does not exist; the features are not in the authors' repository: put "
+                f"{FEATURES[0]} and {FEATURES[1]} into one folder and pass features=<that folder>"
+            )
+    return str(pair[0]), str(pair[1])
+
+
+def _vector(vectors: dict[str, list[float]], key: str, path: str) -> list[float]:
+    if key not in vectors:
+        raise ValueError(f"{path}: expected {WIDTH} numbers for {key!r}, got none")
+    return vectors[key]
+
+
+def _local_file(name: str, folder: str | None) -> Path | None:
+    """<folder>/<name>, or with .gz if only that is there; `folder` may be the file."""
+    if folder is None:
+        return None
+    path = Path(folder).expanduser()
+    if path.is_file():
+        return path
+    path /= name
+    zipped = path.with_name(f"{name}.gz")
+    return zipped if zipped.exists() and not path.exists() else path
+
+
+def _existing(path: Path, url: str) -> Path:
+    if path.is_file():
+        return path
+    what = "is a folder, not a file" if path.is_dir() else "does not exist"
+    raise FileNotFoundError(f"{path} {what}; get it from {url} and put it there")
+
+
+def _content_hash(script: str | None, sources: list[Path | None]) -> str:
+    """Name of a cache: code, bytes of the sources and major version of datasets."""
+    digest = hashlib.sha256(f"{script} {datasets.__version__.split('.')[0]}".encode())
+    for source in [*sorted(Path(__file__).parent.glob("*.py")), *sources]:
+        if source is not None and source.is_file():
+            with source.open("rb") as stream:
+                while chunk := stream.read(1 << 20):
+                    digest.update(chunk)
+    return digest.hexdigest()[:32]

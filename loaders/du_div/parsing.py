@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DU-DIV's JSON files, from bytes to records."""
+
+import gzip
+import json
+import random
+import zlib
+from typing import Any
+
+import fsspec
+
+Labels = dict[str, dict[str, list[str]]]
+
+WIDTH = 1024  # numbers of a feature vector
+
+
+def read_labels(path: str) -> Labels:
+    """Read {query: {document: [subtopic, ...]}}, gzipped or not.
+
+    Raises:
+        ValueError: not UTF-8, not JSON, a key twice, or another shape; names the file.
+    """
+    labels = _read_json(path)
+    for query, documents in _mapping(labels, path, "a mapping of queries").items():
+        for document, subtopics in _mapping(documents, path, f"documents of {query}").items():
+            strings = isinstance(subtopics, list) and all(isinstance(s, str) for s in subtopics)
+            if not strings:
+                expected = f"a list of strings for document {document!r} of query {query!r}"
+                raise ValueError(f"{path}: expected {expected}, got {subtopics!r}")
+    return dict(labels)
+
+
+def read_features(path: str) -> dict[str, list[float]]:
+    """Read {query or document: 1,024 numbers}, gzipped or not.
+
+    Raises:
+        ValueError: as `read_labels`.
+    """
+    features = _read_json(path)
+    for key, vector in _mapping(features, path, "a mapping of feature vectors").items():
+        if isinstance(vector, list) and len(vector) == 1 and isinstance(vector[0], list):
+            vector = features[key] = vector[0]  # a matrix of one row
+        numbers = isinstance(vector, list) and all(type(x) in (int, float) for x in vector)
+        if not numbers or len(vector) != WIDTH:
+            got = f"{len(vector)} values" if isinstance(vector, list) else repr(vector)
+            raise ValueError(f"{path}: expected {WIDTH} numbers for {key!r}, got {got}")
+    return dict(features)
+
+
+def split_queries(queries: list[str], n: int) -> tuple[list[str], list[str]]:
+    """Draw `n` test queries as the authors' code does; the others are for training.
+
+    Args:
+        queries: all queries in the order of the file.
+        n: number of test queries.
+    Returns:
+        (train in file order, test in the order of the draw).
+    References:
+        chenyiqun/MA4DIV, run/run.py: random.seed(0); random.sample(list(queries), n).
+    """
+    test = random.Random(0).sample(queries, n)
+    drawn = set(test)
+    return [query for query in queries if query not in drawn], test
+
+
+def _read_json(path: str) -> Any:
+    with fsspec.open(path, "rb") as stream:
+        data = stream.read()
+    try:
+        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_no_key_twice)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path}: expected a whole gzip file, got {error}") from error
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        got = f"byte 0x{data[error.start]:02x}"
+        raise ValueError(f"{path}:{line}: expected the encoding UTF-8, got {got}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}:{error.lineno}: expected JSON, got {error}") from None
+    except _KeyTwiceError as error:
+        raise ValueError(f"{path}: expected each key once, got {error} twice") from None
+
+
+class _KeyTwiceError(Exception):
+    pass
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _KeyTwiceError(repr(next(key for key in keys if keys.count(key) > 1)))
+    return mapping
+
+
+def _mapping(value: Any, path: str, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: expected {what}, got {type(value).__name__}")
+    return value
