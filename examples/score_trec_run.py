@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Score a TREC run on the diversity task of a TREC Web Track.
+
+    python examples/score_trec_run.py RUN --year 2012 --data-dir DIR
+    python examples/score_trec_run.py RUN --year 2012 --data-dir DIR --per-query topics.csv
+
+DIR holds NIST's topics and judgements; without it, they are downloaded. Needs ir_datasets:
+pip install quotediv[trec].
+"""
+
+import argparse
+import csv
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import evaluate
+from quotediv.loaders import trec_web
+
+REPO = Path(__file__).resolve().parent.parent
+
+Figures = dict[str, Any]
+
+
+def score(args: argparse.Namespace) -> tuple[Figures, list[str], str]:
+    """Figures with those of each topic, the topics, and what names the definitions."""
+    metric = evaluate.load(str(REPO / "metrics" / "search_diversity"), keep_in_memory=True)
+    run = trec_web.read_run(args.run, order=args.order)
+    topics = trec_web.load(args.year, data_dir=args.data_dir)
+    figures = metric.compute(
+        predictions=trec_web.align(run, topics),
+        references=topics,
+        protocol=args.protocol,
+        k=args.k,
+        per_query=True,
+    )
+    return figures, list(topics["query_id"]), metric.signature
+
+
+def write_topics(path: Path, topics: Sequence[str], per_query: Mapping[str, Sequence[Any]]) -> None:
+    """Write a line for each topic, a column for each figure."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["query_id", *per_query])
+        writer.writerows(zip(topics, *per_query.values(), strict=True))
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("run", type=Path, metavar="RUN", help="a TREC run file, gzipped or not")
+    years = ("2009", "2010", "2011", "2012")
+    parser.add_argument("--year", required=True, choices=years)
+    parser.add_argument("--data-dir", metavar="DIR", help="folder with NIST's files")
+    parser.add_argument("--order", choices=("rank", "score"), help="the column that orders")
+    parser.add_argument("--per-query", type=Path, metavar="CSV", help="write figures by topic")
+    protocols = ("standard", "released", "recipe")
+    parser.add_argument("--protocol", choices=protocols, default="standard")
+    parser.add_argument("--k", type=int, nargs="+", default=[5, 10], metavar="DEPTH")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print the figures of the run that the command line names."""
+    parser = arguments()
+    args = parser.parse_args(argv)
+    warnings.showwarning = lambda text, *_: print(f"note: {text}")
+    try:
+        figures, topics, signature = score(args)
+        per_query = figures.pop("per_query")
+        if args.per_query:
+            write_topics(args.per_query, topics, per_query)
+    except (ImportError, OSError, ValueError) as error:
+        parser.error(str(error))
+    width = max(map(len, figures))
+    print(f"{args.run.name}, TREC Web Track {args.year}, {len(topics)} topics")
+    print("\n".join(f"{name:{width}}  {value:.6f}" for name, value in figures.items()))
+    print(signature)
+
+
+if __name__ == "__main__":
+    main()

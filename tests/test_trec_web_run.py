@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TREC runs: reading one, putting it into a dataset's order, scoring it from the command line."""
+
+import csv
+import gzip
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+
+import datasets
+import pytest
+from quotediv.loaders import trec_web
+from support import ROOT, recorded
+
+RUN = """\
+7 Q0 b 1 2.5 tag
+8 Q0 x 2 0.25 tag
+7 Q0 c 3 -1e3 tag
+8 Q0 y 1 0.5 tag
+7 Q0 a 2 1 tag
+"""
+READ = {"7": ["b", "a", "c"], "8": ["y", "x"]}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_run(data):
+        path = tmp_path / "a.run"
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    return write_run
+
+
+SPELLINGS = {
+    "spaces": str.encode,
+    "tabs": lambda text: text.replace(" ", "\t").encode(),
+    "CRLF": lambda text: text.replace("\n", "\r\n").encode(),
+    "gzip": lambda text: gzip.compress(text.encode()),
+    "BOM": lambda text: b"\xef\xbb\xbf" + text.encode(),
+    "indented": lambda text: text.replace("\n", "  \n  ").encode(),
+    "no newline at the end": lambda text: text.strip().encode(),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("order", [None, "rank", "score"])
+def test_spellings_of_one_run(write, spelling, order):
+    assert trec_web.read_run(write(SPELLINGS[spelling](RUN)), order=order) == READ
+
+
+def test_a_path_is_a_str_too(write):
+    assert trec_web.read_run(str(write(RUN))) == READ
+
+
+def test_columns_that_disagree(write):
+    path = write("7 Q0 a 1 0.1 t\n7 Q0 b 2 0.2 t\n8 Q0 a 1 0.2 t\n8 Q0 b 2 0.1 t\n")
+    message = (
+        f"{path}: expected ranks and scores in the same order, got different orders in 1 of 2 "
+        "topics, first in 7; say which one holds: read_run(path, order='rank') or "
+        "read_run(path, order='score')"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        trec_web.read_run(path)
+    assert trec_web.read_run(path, order="rank")["7"] == ["a", "b"]
+    assert trec_web.read_run(path, order="score")["7"] == ["b", "a"]
+
+
+def test_equal_scores(write):
+    path = write("7 Q0 a 1 1 t\n7 Q0 é 2 1 t\n7 Q0 z 3 1 t\n7 Q0 top 4 -inf t\n")
+    assert trec_web.read_run(path)["7"] == ["a", "é", "z", "top"]
+    assert trec_web.read_run(path, order="rank")["7"] == ["a", "é", "z", "top"]
+    assert trec_web.read_run(path, order="score")["7"] == ["é", "z", "a", "top"]
+
+
+def test_equal_ranks_are_ordered_by_score(write):
+    path = write("7 Q0 a 0 1 t\n7 Q0 b 0 2 t\n7 Q0 c 0 2 t\n")
+    for order in (None, "rank", "score"):
+        assert trec_web.read_run(path, order=order)["7"] == ["c", "b", "a"]
+
+
+BROKEN = {
+    "five columns": (b"7 Q0 a 1 1 t\n7 Q0 a 1 1\n", ":2: expected 6 columns (topic, Q0, document, "
+                     "rank, score, tag), got 5"),
+    "seven columns": (b"7 Q0 a 1 1 my tag\n", ":1: expected 6 columns"),
+    "a blank line": (b"7 Q0 a 1 1 t\n\n7 Q0 b 2 0 t\n", ":2: expected 6 columns"),
+    "empty": (b"", ":1: expected 6 columns"),
+    "duplicate": (b"7 Q0 a 1 1 t\n8 Q0 a 1 1 t\n7 Q0 a 2 0 t\n", ":3: document a of topic 7 is in "
+                  "line 1 already"),
+    "rank": (b"7 Q0 a 1.0 1 t\n", ":1: expected an integer as rank, got '1.0'"),
+    "score": (b"7 Q0 a 1 high t\n", ":1: expected a number as score, got 'high'"),
+    "NaN": (b"7 Q0 a 1 nan t\n", ":1: expected a number as score, got 'nan'"),
+    "digits": (b"7 Q0 a 1 1_0 t\n", ":1: expected a number as score, got '1_0'"),
+    "Latin-1": (b"7 Q0 a 1 1 t\n7 Q0 \xe9 1 1 t\n", ":2: expected text in the encoding UTF-8, got "
+                "byte 0xe9"),
+    "gzip cut": (gzip.compress(RUN.encode())[:-9], "expected a whole gzip file"),
+    "cut in a line": (RUN.encode()[:-5], ":5: expected 6 columns"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_bytes_are_refused_by_file_and_line(write, case):
+    data, message = BROKEN[case]
+    path = write(data)
+    with pytest.raises(ValueError, match=re.escape(str(path))) as caught:
+        trec_web.read_run(path)
+    assert message in str(caught.value)
+
+
+def test_files_that_are_none(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is a folder, not a file"):
+        trec_web.read_run(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"none\.run does not exist"):
+        trec_web.read_run(tmp_path / "none.run")
+
+
+def test_wrong_order(write):
+    with pytest.raises(ValueError, match=re.escape("`order` must be None, 'rank' or 'score'")):
+        trec_web.read_run(write(RUN), order="scores")
+
+
+@pytest.mark.parametrize("year", ["2009", "2010"])
+def test_real_runs(shared_data, year):
+    path = shared_data / "trec_web" / f"indri.{year}.run"
+    lines = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
+    run = trec_web.read_run(path)
+    assert sum(map(len, run.values())) == len(lines)
+    by_rank = sorted(lines, key=lambda fields: int(fields[3]))
+    for topic, documents in run.items():
+        assert documents == [fields[2] for fields in by_rank if fields[0] == topic]
+
+
+# Into a dataset's order
+
+
+@pytest.fixture
+def topics():
+    return datasets.Dataset.from_dict({"query_id": ["8", "7"], "doc_ids": [["x"], ["a", "b"]]})
+
+
+def test_align(topics):
+    rankings, messages = recorded(lambda: trec_web.align(READ, topics))
+    assert rankings == [READ["8"], READ["7"]]
+    assert not messages
+    assert trec_web.align(READ, topics.select([1, 0])) == [READ["7"], READ["8"]]
+
+
+def test_align_counts_what_does_not_match(topics):
+    run = {"7": ["a"], "9": ["x"], "10": ["x"]}
+    rankings, messages = recorded(lambda: trec_web.align(run, topics))
+    assert rankings == [[], ["a"]]
+    assert messages == [
+        "the run lacks 1 of the dataset's 2 queries (scored as empty rankings) and has 2 that the "
+        "dataset lacks (dropped)"
+    ]
+    _, messages = recorded(lambda: trec_web.align(READ, topics.select([1])))
+    assert messages[0].startswith("the run lacks 0 of the dataset's 1 queries")
+
+
+def test_align_refuses(topics):
+    parts = datasets.DatasetDict({"test": topics})
+    with pytest.raises(TypeError, match="must be a Dataset, got 'DatasetDict'; take one"):
+        trec_web.align(READ, parts)
+    with pytest.raises(TypeError, match=r"`dataset` must be a Dataset, got 'list'"):
+        trec_web.align(READ, [])
+    with pytest.raises(TypeError, match=r"`run` must be a mapping .* read_run\(\) reads a file"):
+        trec_web.align("my.run", topics)
+
+
+# From the command line
+
+
+@pytest.fixture
+def score(tmp_path, monkeypatch):
+    if importlib.util.find_spec("ir_datasets") is None:
+        pytest.skip("needs ir_datasets: quotediv[trec]")
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "ir_datasets"))
+    script = ROOT / "examples" / "score_trec_run.py"
+
+    def run_script(*args):
+        command = [sys.executable, script, *args]
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True)
+
+    return run_script
+
+
+@pytest.mark.parametrize("year", ["2009", "2010"])
+def test_the_example_prints_the_figures_and_writes_the_topics(shared_data, score, tmp_path, year):
+    folder = shared_data / "trec_web"
+    expected = json.loads((folder / "expected_ndeval.json").read_text(encoding="utf-8"))[year]
+    out = tmp_path / "out.csv"
+    files = ("--data-dir", folder, "--per-query", out)
+    done = score(folder / f"indri.{year}.run", "--year", year, *files)
+    assert done.returncode == 0, done.stderr
+    printed = dict(re.findall(r"^(\S+@\d+) +([\d.]+)$", done.stdout, re.MULTILINE))
+    assert printed == {key: f"{value:.6f}" for key, value in expected["mean"].items()}
+    assert "search_diversity|protocol:standard|" in done.stdout
+    with out.open(encoding="utf-8", newline="") as stream:
+        rows = {row.pop("query_id"): row for row in csv.DictReader(stream)}
+    assert len(rows) == {"2009": 50, "2010": 48}[year]
+    for topic, row in rows.items():
+        for key, value in expected["topics"][topic].items():
+            assert f"{float(row[key]):.6f}" == f"{value:.6f}"
+
+
+def test_the_example_takes_a_protocol_and_depths(shared_data, score):
+    folder = shared_data / "trec_web"
+    options = ("--year", "2009", "--data-dir", folder, "--protocol", "recipe", "--k", "3")
+    done = score(folder / "indri.2009.run", *options, "--order", "score")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^ERR-IA@3 ", done.stdout, re.MULTILINE)
+    assert "protocol:recipe" in done.stdout
+
+
+def test_the_example_says_what_is_wrong_in_one_line(score, tmp_path):
+    done = score(tmp_path / "none.run", "--year", "2009", "--data-dir", tmp_path)
+    assert done.returncode == 2
+    assert "none.run does not exist" in done.stderr
+    assert "Traceback" not in done.stderr
