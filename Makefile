@@ -2,18 +2,25 @@
 PYTHON ?= python3
 OLDEST := 'evaluate==0.4.3' 'datasets==3.6.*' 'numpy==1.26.*'
 
-.PHONY: help demo test test-all test-oldest test-newest test-peers lint clean
+.PHONY: help demo export test test-all test-oldest test-newest test-peers lint clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo      score the baselines on the embedded sample"
 	@echo "make test      the tests of the core"
+	@echo "make export    datasets on disk as Parquet: QUOTER=DIR DU_DIV=DIR TREC_WEB=DIR OUT=DIR"
 	@echo "make test-all  the tests with torch and ranx, and on the oldest and newest versions supported"
 	@echo "make lint      ruff and mypy"
 	@echo "make clean     remove the environments and what was built"
 
 demo: .venv/.ready-demo
 	HF_HOME=$(CURDIR)/.venv/hf .venv/bin/python examples/score_baselines.py
+
+# make export OUT=build/datasets QUOTER=DIR DU_DIV=DIR TREC_WEB=DIR: those that are named
+OUT ?= build/datasets
+export: .venv/.ready-demo
+	.venv/bin/python examples/export_datasets.py $(OUT) $(if $(QUOTER),--quoter $(QUOTER)) \
+		$(if $(DU_DIV),--du-div $(DU_DIV)) $(if $(TREC_WEB),--trec-web $(TREC_WEB))
 
 test: .venv/.ready
 	.venv/bin/pytest
@@ -63,7 +70,7 @@ endef
 export CHECK_VERSION
 
 .venv/.ready-demo: pyproject.toml
-	$(call set-up,$(PYTHON),-e '.[examples]')
+	$(call set-up,$(PYTHON),-e '.[examples,trec]')
 
 .venv/.ready: pyproject.toml
 	$(call set-up,$(PYTHON),-e '.[dev]')

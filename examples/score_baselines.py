@@ -9,9 +9,9 @@ Needs scikit-learn and tqdm besides quotediv's own requirements.
 """
 
 import argparse
-import json
 import random
 import unicodedata
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +20,9 @@ from typing import Any, NamedTuple, TypeAlias
 import evaluate
 import numpy as np
 import numpy.typing as npt
+from datasets import concatenate_datasets
+from quotediv.loaders import du_div, quoter
+from quotediv.loaders.quoter.parsing import read_samples
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 from tqdm import tqdm
@@ -27,12 +30,6 @@ from tqdm import tqdm
 REPO = Path(__file__).resolve().parent.parent
 SAMPLE = REPO / "examples" / "sample"
 
-LANGUAGES = ("english", "modern_chinese", "ancient_chinese")
-PUBLISHED_BOUNDARIES = {
-    "english": (101_171, 113_942),
-    "modern_chinese": (32_472, 36_657),
-    "ancient_chinese": (93_031, 104_784),
-}
 CHUNK = 512  # test queries scored at a time: 512 x 6,108 float32 are 12.5 MB
 VOCABULARY_LINES = 10_000  # training lines that TF-IDF takes its n-grams from: bounds its memory
 
@@ -72,30 +69,26 @@ class Quotes(NamedTuple):
 # Quotes ---------------------------------------------------------------------------------------
 
 
-def read_samples(path: Path, *, lowercase: bool) -> list[Sample]:
-    """Read a file of `left context <tab> quote <tab> right context` lines."""
-    samples = []
-    with path.open(encoding="utf-8", newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            fields = line.rstrip("\r\n").split("\t")
-            if len(fields) != 3:
-                raise ValueError(f"{path}:{number}: a line must have 3 fields, got {len(fields)}")
-            samples.append(Sample(*(map(str.lower, fields) if lowercase else fields)))
-    return samples
+def boundaries(path: Path, language: str) -> tuple[int, int] | None:
+    """Where validation and test start: as published (None), or at 60% and 80% of a shorter file."""
+    lines = sum(1 for _ in read_samples(str(path), lowercase=False))
+    published = lines > quoter.BOUNDARIES[language][1]
+    return None if published else (lines * 6 // 10, lines * 8 // 10)
 
 
-def boundaries(language: str, n_lines: int) -> tuple[int, int]:
-    """Line numbers where validation and test start: as published, or 60% and 80% if too short."""
-    start, stop = PUBLISHED_BOUNDARIES[language]
-    return (start, stop) if n_lines > stop else (n_lines * 6 // 10, n_lines * 8 // 10)
+def load_quotes(path: Path, language: str) -> Quotes:
+    """Load one language, in the authors' splits, and its pool."""
+    options: dict[str, Any] = {"data_dir": path, "boundaries": boundaries(path, language)}
+    splits = quoter.load(language, **options)
+    train, validation, test = (samples(splits[name]) for name in ("train", "validation", "test"))
+    pool = quoter.load(f"{language}_quotes", "quotes", **options)
+    return Quotes(train, validation, test, pool["quote"][:])
 
 
-def load_quotes(folder: Path, language: str) -> Quotes:
-    """Read and split one language; the pool is its distinct quotes, sorted by code point."""
-    samples = read_samples(folder / f"{language}.txt", lowercase=language == "english")
-    start, stop = boundaries(language, len(samples))
-    pool = sorted({sample.quote for sample in samples})
-    return Quotes(samples[:start], samples[start:stop], samples[stop:], pool)
+def samples(split: Any) -> list[Sample]:
+    """The rows of a split."""
+    columns = (split[name][:] for name in ("left_context", "quote", "right_context"))
+    return list(map(Sample, *columns))
 
 
 def random_ranker(quotes: Quotes, seed: int) -> Ranker:
@@ -157,10 +150,10 @@ def score_quotes(metric: Any, quotes: Quotes, ranker: Ranker, name: str, **optio
     return figures
 
 
-def report_quotes(folder: Path, language: str, seed: int) -> None:
+def report_quotes(path: Path, language: str, seed: int) -> None:
     """Print the table of one language."""
     metric = evaluate.load(str(REPO / "metrics" / "quoter_rank"), keep_in_memory=True)
-    quotes = load_quotes(folder, language)
+    quotes = load_quotes(path, language)
     rankers = {
         "random": random_ranker(quotes, seed),
         "training frequency": frequency_ranker(quotes),
@@ -192,15 +185,15 @@ def print_tie_rules(metric: Any, quotes: Quotes) -> None:
 
 
 def load_labels(path: Path) -> dict[str, Labels]:
-    """Read `{query: {document: [subtopic, ...]}}`; of the full DU-DIV, keep the authors' test set.
-
-    MA4DIV's code seeds Python's generator with 0 and samples 20% of the file's queries.
-    """
-    labels: dict[str, Labels] = json.loads(path.read_text(encoding="utf-8"))
-    if len(labels) != DU_DIV_QUERIES:
-        return labels
-    test = random.Random(0).sample(list(labels), int(0.2 * len(labels)))
-    return {query: labels[query] for query in test}
+    """{query: {document: [subtopic, ...]}}: of the published file the authors' test queries."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "not the published labels")  # of a sample, all are scored
+        parts = du_div.load(data_dir=path, split_rule="released")
+    published = len(parts["train"]) + len(parts["test"]) == DU_DIV_QUERIES
+    rows = parts["test"] if published else concatenate_datasets(list(parts.values()))
+    return {
+        row["query_id"]: dict(zip(row["doc_ids"], row["subtopics"], strict=True)) for row in rows
+    }
 
 
 def random_documents(seed: int) -> DocumentRanker:
@@ -283,13 +276,15 @@ def main(argv: list[str] | None = None) -> None:
     args = parser.parse_args(argv)
     if not args.quoter and not args.du_div:
         args.quoter, args.du_div = SAMPLE / "quoter", SAMPLE / "du_div.json"
-    languages = [n for n in LANGUAGES if args.quoter and (args.quoter / f"{n}.txt").is_file()]
+    languages = [
+        n for n in quoter.LANGUAGES if args.quoter and (args.quoter / f"{n}.txt").is_file()
+    ]
     if args.quoter and not languages:
-        parser.error(f"--quoter: {args.quoter} has none of {', '.join(LANGUAGES)} (.txt)")
+        parser.error(f"--quoter: {args.quoter} has none of {', '.join(quoter.LANGUAGES)} (.txt)")
     if args.du_div and not args.du_div.is_file():
         parser.error(f"--du-div: {args.du_div} is not a file")
     for language in languages:
-        report_quotes(args.quoter, language, args.seed)
+        report_quotes(args.quoter / f"{language}.txt", language, args.seed)
     if args.du_div:
         report_diversity(args.du_div, args.seed)
 
