@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 KINDS = ("scores", "ranking", "ranks")
 LAST_TIED_RANK = 10_000_000  # the sums of 1 / rank up to here take 80 MB
-CHUNK_BYTES = 1 << 20  # scores compared at a time: they stay in the processor's cache
+PART_SCORES = 1 << 20  # scores of a tensor that are converted at a time
 A_POSITION = "be one gold a query, an int, its position in the row"
 A_CANDIDATE = "be one gold a query, a str or an int"
 
@@ -79,16 +79,19 @@ def _read_ranks(predictions: Any, references: Any, start: int) -> tuple[Ints, In
 
 
 def _rank_matrix(scores: Any, gold: Ints, start: int) -> tuple[Ints, Ints]:
-    """Rank the gold of every row of an (N, C) array or tensor, a chunk of rows at a time."""
+    """Rank the gold of every row of an (N, C) array or tensor."""
     queries, candidates = scores.shape
     _refuse_position((gold < 0) | (gold >= candidates), candidates, gold, start)
-    rank, tied = np.empty(queries, np.int64), np.empty(queries, np.int64)
-    rows = max(1, CHUNK_BYTES // (8 * max(1, candidates)))
-    for first in range(0, queries, rows):
-        chunk = slice(first, first + rows)
-        block = np.ascontiguousarray(_numpy(scores[chunk]))
-        _refuse("predictions", "hold no NaN", (block != block).any(1), block, start + first)
-        rank[chunk], tied[chunk] = rank_of_gold(block, gold[chunk])
+    if not isinstance(scores, np.ndarray) and candidates:  # a tensor, converted a part at a time
+        rows = max(1, PART_SCORES // candidates)
+        parts = [
+            _rank_matrix(_numpy(scores[i : i + rows]), gold[i : i + rows], start + i)
+            for i in range(0, queries, rows)
+        ]
+        rank, tied = np.hstack([np.empty((2, 0), np.int64), *parts])
+        return rank, tied
+    rank, tied, unordered = rank_of_gold(scores, gold)
+    _refuse("predictions", "hold no NaN", unordered, scores, start)
     return rank, tied
 
 
@@ -96,6 +99,9 @@ def _read_rows(
     rows: list[Any], golds: Any, kind: str | None, ints_are_scores: bool, start: int
 ) -> Batch:
     """Read a list of rows: ragged scores, or rankings of strings or of positions."""
+    if kind in (None, "ranking") and (ranks := _rank_strings(rows, golds)):
+        rank = np.array(ranks, np.int64)
+        return Batch("ranking", rank, np.minimum(rank, 1))
     typed = [_typed_row(row, start + i) for i, row in enumerate(rows)]
     scores = (float, int) if ints_are_scores else (float,)
     for query, (_, row_type) in enumerate(typed, start):
@@ -114,12 +120,22 @@ def _read_rows(
 
 def _rank_scores(row: Any, gold: Ints, query: int) -> tuple[int, int]:
     """Rank and ties of the gold of one row of scores."""
-    scores = _comparable(row)
-    _refuse_position((gold < 0) | (gold >= len(scores)), len(scores), gold, query)
-    if (scores != scores).any():
-        raise ValueError(message("predictions", "hold no NaN", row, query))
-    rank, tied = rank_of_gold(scores[None], gold)
+    rank, tied = _rank_matrix(_comparable(row)[None], gold, query)
     return int(rank[0]), int(tied[0])
+
+
+def _rank_strings(rows: list[Any], golds: Any) -> list[int] | None:
+    """Ranks of the golds in lists of strings; None if anything is not as it should be."""
+    ranks = []
+    for row, gold in zip(rows, golds, strict=True):
+        try:
+            "".join(row)  # the fastest way to see that all are strings
+        except TypeError:
+            return None
+        if type(row) is not list or type(gold) is not str or len(set(row)) != len(row) or not row:
+            return None
+        ranks.append(row.index(gold) + 1 if gold in row else 0)
+    return ranks
 
 
 def _rank_ranking(row: Any, row_type: Any, gold: Any, query: int) -> tuple[int, int]:

@@ -16,7 +16,7 @@ A new figure is a function of `(rank, tied)` here and an entry in `per_query_fig
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -26,24 +26,61 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 RELEASED_BATCH = 64
+CHUNK_SCORES = 1 << 18  # scores compared at a time: they stay in the cache
 
 
-def rank_of_gold(scores: NDArray[Any], gold: NDArray[Any]) -> tuple[Ints, Ints]:
+def rank_of_gold(scores: NDArray[Any], gold: NDArray[Any]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     """Rank of each row's gold among its scores, and how many candidates share its score.
 
     Scores are compared as they are given: no conversion can make or break a tie.
 
     Args:
-        scores: (B, C) numbers without NaN, higher is better.
-        gold: (B,) int, column of the gold, 0 <= gold < C.
+        scores: (N, C) numbers, higher is better.
+        gold: (N,) int, column of the gold, 0 <= gold < C.
     Returns:
-        rank: (B,) int64, 1 + the number of candidates with a higher score.
-        tied: (B,) int64, the number of candidates with the gold's score, the gold included.
+        rank: (N,) int64, 1 + the number of candidates with a higher score.
+        tied: (N,) int64, the number of candidates with the gold's score, the gold included.
+        unordered: (N,) bool, whether the row holds a NaN; its rank and ties mean nothing.
     """
-    gold_score = np.take_along_axis(scores, gold[:, None], axis=1)
-    rank = 1 + np.count_nonzero(scores > gold_score, axis=1)
-    tied = np.count_nonzero(scores == gold_score, axis=1)
-    return np.asarray(rank, np.int64), np.asarray(tied, np.int64)
+    queries, candidates = scores.shape
+    rank, tied = np.empty(queries, np.int64), np.empty(queries, np.int64)
+    unordered = np.zeros(queries, bool)
+    rows = max(1, CHUNK_SCORES // candidates)
+    count = _counter(min(rows, queries), candidates)
+    for start in range(0, queries, rows):
+        chunk = slice(start, start + rows)
+        block = np.ascontiguousarray(scores[chunk])
+        if block.dtype == np.float16:
+            block = block.astype(np.float32)  # exact, and processors compare it faster
+        gold_score = np.take_along_axis(block, gold[chunk, None], axis=1)
+        above = count(np.greater, block, gold_score)
+        rank[chunk] = 1 + above
+        tied[chunk] = candidates - above - count(np.less, block, gold_score)
+        # What is neither above nor below is tied or NaN. Where that is the gold alone, which is
+        # mostly so, a third pass is not needed.
+        doubt = np.flatnonzero((tied[chunk] != 1) | (gold_score != gold_score)[:, 0])
+        equal = count(np.equal, block[doubt], gold_score[doubt])
+        unordered[start + doubt] = equal != tied[start + doubt]
+    return rank, tied, unordered
+
+
+def _counter(rows: int, candidates: int) -> Callable[..., Ints]:
+    """A function that counts, for each row of a chunk, where a comparison holds.
+
+    The answers, one byte each, are added as words of eight bytes: 255 words at most, so that no byte
+    overflows. This is several times faster than numpy's own count along an axis.
+    """
+    words = -(-candidates // 8)
+    answers = np.zeros((rows, 8 * words), bool)
+    cuts = np.arange(0, words, 255)
+
+    def count(compare: np.ufunc, block: NDArray[Any], gold_score: NDArray[Any]) -> Ints:
+        part = answers[: len(block)]
+        compare(block, gold_score, out=part[:, :candidates])
+        sums = np.add.reduceat(part.view(np.uint64), cuts, axis=1)
+        return np.asarray(sums.view(np.uint8).sum(axis=1, dtype=np.int64))
+
+    return count
 
 
 def resolve_ties(rank: Ints, tied: Ints, ties: str) -> tuple[Ints, Ints]:
