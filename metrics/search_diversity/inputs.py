@@ -7,9 +7,9 @@ from typing import Any
 import datasets
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from .ids import Words, find, order_docs
 from .judgements import Judgements
 from .options import InputTypeError, Plain, message
 from .queries import Queries, runs, starts
@@ -110,43 +110,65 @@ def _to_part(rows: Any) -> Any:
 # Rankings meet judgements
 
 
-def meet(rankings: Rankings, judgements: Judgements, start: int) -> Queries:
+def meet(
+    rankings: Rankings, judgements: Judgements, words: tuple[Words, Words], start: int
+) -> Queries:
     """Flat queries: each ranking as positions among its reference documents.
 
+    Args:
+        rankings: of some queries.
+        judgements: of the same queries.
+        words: `id_words` of the documents and of the ranked ids.
+        start: number of queries before these; errors count on from it.
     Raises:
         ValueError: an id or position twice, a position or a number of scores that does not fit the
             documents, a NaN.
     """
-    id_rank, codes, ranked_codes = _order_ids(rankings, judgements, start)
     n_ranked, tied = rankings.n_ranked, np.zeros(len(rankings.values), bool)
+    docs, ranked = words
+    if judgements.ids is None:
+        if len(ranked):
+            hint = "documents of a matrix have no ids: give scores or positions"
+            raise ValueError(
+                message("references", "name documents", Plain("a matrix"), start, hint)
+            )
+        _, id_rank = runs(judgements.n_docs)  # rows are in order of id by definition
+    else:
+        id_rank, twice = order_docs(docs, judgements.n_docs)
+        _refuse_repeat("references", "doc_ids", judgements.ids, judgements.n_docs, twice, start)
     if rankings.kind == "scores":
         ranking, n_ranked, tied = _sort_scores(rankings, judgements, id_rank, start)
-    elif rankings.kind == "positions":
-        ranking = _check_positions(rankings, judgements, start)
-    elif rankings.kind == "ids":
-        ranking = _find(ranked_codes, n_ranked, codes, judgements.n_docs)
+    elif len(ranked):
+        ranking, twice = find(docs, judgements.n_docs, ranked, n_ranked)
+        _refuse_repeat("predictions", "ids", rankings.values, n_ranked, twice, start)
     else:
-        ranking = np.empty(0, np.int64)
+        ranking = _check_positions(rankings, judgements, start)
     return _queries(judgements, id_rank, ranking, n_ranked, tied)
+
+
+def _refuse_repeat(
+    name: str, what: str, ids: pa.Array, lengths: Ints, index: int | None, start: int
+) -> None:
+    if index is not None:
+        query = int(np.searchsorted(np.cumsum(lengths), index, side="right"))
+        got = ids[index].as_py()
+        raise ValueError(message(name, f"have {what} without repeats", got, start + query))
 
 
 def _queries(
     judgements: Judgements, id_rank: Ints, ranking: Ints, n_ranked: Ints, tied: NDArray[np.bool_]
 ) -> Queries:
-    """Number the subtopics of each query from 0 and name every pair once."""
+    """Number the subtopics of each query from 0."""
     queries = len(judgements.n_docs)
     subtopic, n_subtopics = _number(judgements.pair_query, judgements.pair_key, queries)
-    doc = starts(judgements.n_docs)[judgements.pair_query]
-    pair = (doc + judgements.pair_doc) * (n_subtopics.max(initial=0) + 1) + subtopic
-    once = np.unique(pair, return_index=True)[1]
     return Queries(
         n_docs=judgements.n_docs.astype(np.int32),
         n_subtopics=n_subtopics.astype(np.int32),
-        n_pairs=np.bincount(judgements.pair_query[once], minlength=queries).astype(np.int32),
+        n_pairs=np.bincount(judgements.pair_query, minlength=queries).astype(np.int32),
         n_ranked=n_ranked.astype(np.int32),
         id_rank=id_rank.astype(np.int32),
-        pair_doc=judgements.pair_doc[once].astype(np.int32),
-        pair_subtopic=subtopic[once].astype(np.int32),
+        pair_doc=judgements.pair_doc.astype(np.int32),
+        pair_subtopic=subtopic.astype(np.int32),
         ranking=ranking.astype(np.int32),
         tied=tied,
     )
@@ -155,64 +177,14 @@ def _queries(
 def _number(query: Ints, key: Ints, queries: int) -> tuple[Ints, Ints]:
     """Number the distinct keys of each query from 0, ascending, and count them."""
     width = int(key.max(initial=0)) + 1
-    distinct, index = np.unique(query * width + key, return_inverse=True)
-    count = np.bincount(distinct // width, minlength=queries)
-    return index - starts(count)[query], count
-
-
-def _order_ids(rankings: Rankings, judgements: Judgements, start: int) -> tuple[Ints, Ints, Ints]:
-    """Place of each document's id in its query, smallest first, and codes of all ids.
-
-    Codes ascend with the UTF-8 bytes of the ids. Rows of a matrix are in order of id by definition.
-    """
-    n_docs, none = judgements.n_docs, np.empty(0, np.int64)
-    query, position = runs(n_docs)
-    if judgements.ids is None:
-        if rankings.kind == "ids":
-            hint = "documents of a matrix have no ids: give scores or positions"
-            raise ValueError(
-                message("references", "name documents", Plain("a matrix"), start, hint)
-            )
-        return position, none, none
-    ranked = rankings.kind == "ids" and len(rankings.values)
-    named = rankings.values if ranked else pa.array([], pa.large_string())
-    encoded = pa.chunked_array([judgements.ids, named]).combine_chunks().dictionary_encode()
-    rank = np.empty(len(encoded.dictionary), np.int64)
-    rank[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(rank))
-    code = rank[encoded.indices.to_numpy()]
-    doc_code, ranked_code = code[: len(query)], code[len(query) :]
-    order = np.lexsort((doc_code, query))
-    _refuse_repeat("references", "doc_ids", query[order], doc_code[order], encoded, rank, start)
-    if rankings.kind == "ids":
-        ranked_query, _ = runs(rankings.n_ranked)
-        by_code = np.lexsort((ranked_code, ranked_query))
-        ordered = ranked_query[by_code], ranked_code[by_code]
-        _refuse_repeat("predictions", "ids", *ordered, encoded, rank, start)
-    id_rank = np.empty(len(query), np.int64)
-    id_rank[order] = position
-    return id_rank, doc_code, ranked_code
-
-
-def _refuse_repeat(
-    name: str, what: str, query: Ints, code: Ints, encoded: Any, rank: Ints, start: int
-) -> None:
-    """Refuse equal neighbours of a query among sorted codes."""
-    repeated = (query[1:] == query[:-1]) & (code[1:] == code[:-1])
-    for i in np.flatnonzero(repeated)[:1].tolist():
-        got = encoded.dictionary[int(np.argmax(rank == code[i]))].as_py()
-        raise ValueError(message(name, f"have {what} without repeats", got, start + int(query[i])))
-
-
-def _find(ranked_code: Ints, n_ranked: Ints, doc_code: Ints, n_docs: Ints) -> Ints:
-    """Position of each ranked id among the documents of its query, -1 where it is unjudged."""
-    width = int(max(ranked_code.max(initial=0), doc_code.max(initial=0))) + 1
-    query, position = runs(n_docs)
-    docs = query * width + doc_code
-    order = np.argsort(docs)
-    wanted = runs(n_ranked)[0] * width + ranked_code
-    at = np.searchsorted(docs[order], wanted)
-    found = np.append(docs[order], -1)[at] == wanted
-    return np.where(found, np.append(position[order], -1)[at], -1)
+    if queries * width > 64 * len(key) + PART:  # few of many labels in each query
+        distinct, index = np.unique(query * width + key, return_inverse=True)
+        count = np.bincount(distinct // width, minlength=queries)
+        return index - starts(count)[query], count
+    present = np.zeros((queries, width), bool)
+    present[query, key] = True
+    number = np.cumsum(present, axis=1, dtype=np.int32)
+    return number[query, key] - 1, number[:, -1]
 
 
 def _check_positions(rankings: Rankings, judgements: Judgements, start: int) -> Ints:
@@ -247,13 +219,33 @@ def _sort_scores(
         rule = f"have one score for each of the {n_rows[i]} documents"
         raise ValueError(message("predictions", rule, int(rankings.n_ranked[i]), start + i))
     query, position = runs(judgements.n_docs)
-    scores = rankings.values[kept]
-    for i in np.flatnonzero(scores != scores)[:1].tolist():
-        raise ValueError(message("predictions", "hold no NaN", scores[i], start + int(query[i])))
+    scores = rankings.values if kept.all() else rankings.values[kept]
+    wrong = scores != scores
+    for i in np.flatnonzero(wrong)[:1].tolist():
+        at = start + int(runs(judgements.n_docs)[0][i])
+        raise ValueError(message("predictions", "hold no NaN", scores[i], at))
+    n_docs = judgements.n_docs
+    if len(scores) and (n_docs == n_docs[0]).all():
+        ranking, tied = _sort_rows(scores.reshape(len(n_docs), -1), id_rank)
+        return ranking, n_docs, tied
+    query, position = runs(n_docs)
     order = np.lexsort((-id_rank, -scores, query))
     tied = np.zeros(len(order), bool)
     tied[1:] = (np.diff(query[order]) == 0) & (scores[order[1:]] == scores[order[:-1]])
-    return position[order], judgements.n_docs, tied
+    return position[order], n_docs, tied
+
+
+def _sort_rows(scores: NDArray[Any], id_rank: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """`_sort_scores` where all queries have as many documents: a stable sort, larger ids first."""
+    by_id = np.empty(scores.shape, np.int64)
+    column = np.arange(scores.shape[1])[None]
+    np.put_along_axis(by_id, scores.shape[1] - 1 - id_rank.reshape(scores.shape), column, axis=1)
+    arranged = np.take_along_axis(scores, by_id, axis=1)
+    order = np.argsort(-arranged, axis=1, kind="stable")
+    ordered = np.take_along_axis(arranged, order, axis=1)
+    tied = np.zeros(scores.shape, bool)
+    tied[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    return np.take_along_axis(by_id, order, axis=1).ravel(), tied.ravel()
 
 
 def _matrix_rows(judgements: Judgements) -> tuple[Ints, NDArray[np.bool_]]:

@@ -4,6 +4,7 @@
 import contextlib
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .options import InputTypeError, Plain, message
+from .queries import runs
 from .rankings import is_scalar, to_numpy
 
 Ints = NDArray[np.integer[Any]]
@@ -51,43 +53,46 @@ def read_judgements(references: Any, *, int_ids: bool, start: int) -> Judgements
 
 def _read_mappings(rows: list[Any], int_ids: bool, start: int) -> Judgements:
     """Flatten {document: subtopics} mappings, or rows of the columns `doc_ids`, `subtopics`."""
-    ids: list[Any] = []
-    labels: list[Any] = []
-    n_docs, n_labels = [], []
-    for query, row in enumerate(rows, start):
-        docs, subtopics = _doc_columns(row, query)
-        ids.extend(docs)
-        n_docs.append(len(docs))
-        for subset in subtopics:
-            labels.extend(subset)
-            n_labels.append(len(subset))
-    docs = np.array(n_docs, np.int64)
-    counts = np.array(n_labels, np.int64)
-    _check_ids(ids, docs, int_ids, start)
-    labels = _checked_labels(labels, docs, counts, start)
+    if all("doc_ids" not in row for row in rows):
+        docs, subsets = [list(row) for row in rows], [row.values() for row in rows]
+    else:
+        pairs = [_doc_columns(row, query) for query, row in enumerate(rows, start)]
+        docs, subsets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    n_docs = np.fromiter(map(len, docs), np.int64, len(docs))
+    ids, subtopics = list(chain.from_iterable(docs)), list(chain.from_iterable(subsets))
+    _check_ids(ids, n_docs, int_ids, start)
+    subtopics = _checked_subsets(subtopics, n_docs, start)
+    n_labels = np.fromiter(map(len, subtopics), np.int64, len(subtopics))
+    labels = _checked_labels(list(chain.from_iterable(subtopics)), n_docs, n_labels, start)
     table = {label: code for code, label in enumerate(dict.fromkeys(labels))}
     codes = np.fromiter(map(table.__getitem__, labels), np.int64, len(labels))
-    return _judgements(_string_array(ids), docs, counts, codes, list(table))
+    return _judgements(_string_array(ids), n_docs, n_labels, codes, list(table))
 
 
 def _doc_columns(row: Mapping[Any, Any], query: int) -> tuple[Any, Any]:
     """The documents of one query and their subtopics."""
-    docs, subtopics = list(row), list(row.values())
-    if "doc_ids" in row and "subtopics" in row:
-        docs, subtopics = _as_list(row["doc_ids"]), _as_list(row["subtopics"])
-        if not isinstance(docs, (list, tuple)) or not isinstance(subtopics, (list, tuple)):
-            rule = "have lists in doc_ids and subtopics"
-            raise InputTypeError(message("references", rule, row, query))
+    if "doc_ids" not in row or "subtopics" not in row:
+        return list(row), list(row.values())
+    docs, subtopics = _as_list(row["doc_ids"]), _as_list(row["subtopics"])
+    if not isinstance(docs, (list, tuple)) or not isinstance(subtopics, (list, tuple)):
+        rule = "have lists in doc_ids and subtopics"
+        raise InputTypeError(message("references", rule, row, query))
     if len(docs) != len(subtopics):
         got = Plain(f"{len(docs)} doc_ids and {len(subtopics)} subtopics")
         raise ValueError(message("references", "have one subtopic list a document", got, query))
-    if not set(map(type, subtopics)) <= SUBSETS:
-        subtopics = [_as_list(subset) for subset in subtopics]
-        for subset in subtopics:
-            if type(subset) not in SUBSETS:
-                rule = "give each document a list of its subtopics"
-                raise InputTypeError(message("references", rule, subset, query))
     return docs, subtopics
+
+
+def _checked_subsets(subtopics: list[Any], n_docs: Ints, start: int) -> list[Any]:
+    """The subtopics of every document as a list, a tuple or a set."""
+    if set(map(type, subtopics)) <= SUBSETS:
+        return subtopics
+    subtopics = [_as_list(subset) for subset in subtopics]
+    for query, subset in zip(runs(n_docs)[0].tolist(), subtopics, strict=True):
+        if type(subset) not in SUBSETS:
+            rule = "give each document a list of its subtopics"
+            raise InputTypeError(message("references", rule, subset, start + query))
+    return subtopics
 
 
 def _check_ids(ids: list[Any], n_docs: Ints, int_ids: bool, start: int) -> None:
@@ -258,11 +263,10 @@ def _refuse_cell(rule: str, wrong: NDArray[np.bool_], matrices: Any, start: int)
 
 def _string_array(ids: list[Any]) -> pa.Array:
     try:
-        return pa.array([str(doc) for doc in ids], pa.large_string())
+        return pa.array(ids if set(map(type, ids)) <= {str} else map(str, ids), pa.large_string())
     except UnicodeEncodeError:
-        raise ValueError(
-            message("references", "have ids of valid Unicode", Plain("a surrogate"))
-        ) from None
+        rule = "have ids of valid Unicode"
+        raise ValueError(message("references", rule, Plain("a surrogate"))) from None
 
 
 def _as_list(values: Any) -> Any:

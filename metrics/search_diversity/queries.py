@@ -28,7 +28,7 @@ class Queries(NamedTuple):
     n_pairs: Ints  # (Q,) (document, subtopic) pairs
     n_ranked: Ints  # (Q,) documents in the ranking
     id_rank: Ints  # (sum n_docs,) place of each document's id, smallest first
-    pair_doc: Ints  # (sum n_pairs,) document of each pair
+    pair_doc: Ints  # (sum n_pairs,) document of each pair; a pair may stand twice
     pair_subtopic: Ints  # (sum n_pairs,) its subtopic, from 0 in ascending order
     ranking: Ints  # (sum n_ranked,) best first, the larger id first among equal scores; -1 unjudged
     tied: NDArray[np.bool_]  # (sum n_ranked,) its score is that of the document one rank above
@@ -61,7 +61,8 @@ def from_bytes(data: bytes) -> Queries:
 def most_subtopics(queries: Queries) -> Ints:
     """(Q,) int, the largest number of subtopics that one document of the query has."""
     docs = starts(queries.n_docs).repeat(queries.n_pairs) + queries.pair_doc
-    count = np.bincount(docs, minlength=len(queries.id_rank))
+    pairs = np.unique(np.stack([docs, queries.pair_subtopic]), axis=1)
+    count = np.bincount(pairs[0], minlength=len(queries.id_rank))
     most = np.zeros(len(queries.n_docs), np.int64)
     np.maximum.at(most, np.arange(len(most)).repeat(queries.n_docs), count)
     return most

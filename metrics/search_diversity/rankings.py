@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictions of `search_diversity`: ids, positions or scores, one row a query."""
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,9 +34,13 @@ def read_rankings(predictions: Any, *, start: int) -> Rankings:
         return _read_arrow(predictions, start)
     if isinstance(predictions, np.ndarray):
         return _read_array(predictions)
+    n_ranked = np.fromiter(map(_length, predictions), np.int64, len(predictions))
+    if set(map(type, predictions)) == {list}:
+        flat = list(chain.from_iterable(predictions))
+        if flat and set(map(type, flat)) == {str}:
+            return Rankings("ids", n_ranked, _string_array(flat))
     rows = [_row(row, start + i) for i, row in enumerate(predictions)]
     kind = _kind(rows, start)
-    n_ranked = np.array([len(row) for row in rows], np.int64)
     dtypes = {getattr(row, "dtype", None) for row in rows}
     if len(dtypes) == 1 and None not in dtypes:
         return Rankings(kind, n_ranked, np.concatenate(rows))
@@ -45,11 +50,16 @@ def read_rankings(predictions: Any, *, start: int) -> Rankings:
     return Rankings(kind, n_ranked, np.array(flat, np.float64 if kind == "scores" else np.int64))
 
 
+def _length(row: Any) -> int:
+    return len(row) if hasattr(row, "__len__") and getattr(row, "shape", True) != () else 0
+
+
 def _row(row: Any, query: int) -> Any:
     """One row as a list of Python values or a 1-D array of numbers."""
     if isinstance(row, (list, tuple)):
-        scalars = set(map(type, row)) - {str, int, float}
-        return [v.item() if scalars and is_scalar(v) else v for v in row]
+        if set(map(type, row)) <= {str, int, float}:
+            return list(row)
+        return [value.item() if is_scalar(value) else value for value in row]
     array = to_numpy(row) if is_array(row) else None
     if array is None or array.ndim != 1 or array.dtype.kind in "mM":
         hint = "give a list of ids or positions, best first, or of scores"

@@ -100,13 +100,24 @@ def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) ->
     References:
         Clarke et al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008.
     """
-    gains = np.zeros(covers.shape[1:])
+    kind = _exact_type(alpha, covers.shape[2], len(covers)) if weights is None else np.float64
+    gains = np.zeros(covers.shape[1:], kind)
+    left = np.ones(covers.shape[1:], kind)
     for subtopic, cover in enumerate(covers):
-        left = np.ones(cover.shape)
-        np.cumprod(np.where(cover[:, :-1], 1.0 - alpha, 1.0), axis=1, out=left[:, 1:])
-        weight = left if weights is None else left * weights[subtopic][:, None]
-        gains += np.where(cover, weight, 0.0)
-    return gains
+        shown = cover.astype(kind)
+        np.cumprod(1 - kind(alpha) * shown[:, :-1], axis=1, out=left[:, 1:])
+        shown *= left if weights is None else left * weights[subtopic][:, None]
+        gains += shown
+    return gains.astype(np.float64, copy=False)
+
+
+def _exact_type(alpha: float, depth: int, subtopics: int) -> Any:
+    """float32 where sums of powers of 1 - alpha are exact in it, and so equal to those of float64.
+
+    At alpha 0 and 1 they are integers, at 0.5 multiples of 2^-depth below 2^(bits of T).
+    """
+    exact = alpha in (0, 1) or (alpha == 0.5 and depth + subtopics.bit_length() <= 24)
+    return np.float32 if exact and subtopics < 2**24 else np.float64
 
 
 def recipe_gains(covers: Bools) -> Floats:
@@ -124,7 +135,7 @@ def recipe_gains(covers: Bools) -> Floats:
     return value(novelty_gains(covers, 1.0))
 
 
-def recipe_value(labels: Bools) -> Callable[[Floats], Floats]:
+def recipe_value(labels: Bools) -> Callable[[Any], Floats]:
     """The function new -> (2^m - 1) (new / m) of the documents in `labels`, (T, Q, n) bool."""
     count = labels.sum(axis=0).astype(np.float64)
     scale = (2.0**count - 1.0) * RECIPE_SCALE
@@ -135,7 +146,7 @@ def greedy_gains(
     labels: Bools,
     alpha: float,
     depth: int,
-    value: Callable[[Floats], Floats] | None = None,
+    value: Callable[[Any], Floats] | None = None,
 ) -> Floats:
     """Gains of the ideal ranking: at each rank the document that gains most there.
 
@@ -150,18 +161,21 @@ def greedy_gains(
         Clarke et al., SIGIR 2008, section 5.3; ndeval.c 4.5.
     """
     queries = np.arange(labels.shape[1])
-    weights = np.ones(labels.shape[:2])
+    kind = _exact_type(alpha, depth, len(labels))
+    shown = labels.astype(kind)
+    weights = np.ones(labels.shape[:2], kind)
     placed = np.zeros(labels.shape[1:], bool)
+    gains, share = np.empty((2, *placed.shape), kind)
     ideal = np.zeros((labels.shape[1], depth))
     for rank in range(depth):
-        gains = np.zeros(placed.shape)
-        for label, weight in zip(labels, weights, strict=True):
-            gains += np.where(label, weight[:, None], 0.0)
-        gains = gains if value is None else value(gains)
-        best = np.where(placed, -1.0, gains).argmax(axis=1)
-        ideal[:, rank] = gains[queries, best]
+        gains[:] = 0
+        for label, weight in zip(shown, weights, strict=True):
+            gains += np.multiply(label, weight[:, None], out=share)
+        worth = gains if value is None else value(gains)
+        best = np.where(placed, -1, worth).argmax(axis=1)
+        ideal[:, rank] = worth[queries, best]
         placed[queries, best] = True
-        weights *= np.where(labels[:, queries, best], 1.0 - alpha, 1.0)
+        weights *= 1 - kind(alpha) * shown[:, queries, best]
     return ideal
 
 

@@ -12,6 +12,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from .ids import id_words
 from .inputs import agreed_kind, meet, split
 from .judgements import read_judgements
 from .options import Options, Plain, check_options, check_protocol, message
@@ -284,7 +285,9 @@ class SearchDiversity(evaluate.Metric):
             rankings = read_rankings(rows, start=start)
             kind = agreed_kind(kind, rankings.kind, start)
             judgements = read_judgements(judged, int_ids=kind == "scores", start=start)
-            parts.append(meet(rankings._replace(kind=kind), judgements, start))
+            ranked = rankings.values if rankings.kind == "ids" else None
+            words = id_words(judgements.ids, ranked)
+            parts.append(meet(rankings._replace(kind=kind), judgements, words, start))
         return kind, concatenate(parts)
 
     def _start_over(self) -> None:
@@ -351,11 +354,11 @@ def _check_queries(queries: Queries, options: Options) -> None:
         got = Plain(f"not one of theirs in {len(queries.n_docs)} queries")
         hint = "use the ids of the references"
         raise ValueError(message("predictions", rule, got, hint=hint))
-    most = most_subtopics(queries)
-    if options.protocol == "recipe" and (most > 1023).any():
-        query = int(np.argmax(most > 1023))
-        rule = "have at most 1023 subtopics a document under protocol 'recipe'"
-        raise ValueError(message("references", rule, most[query], query))
+    if options.protocol == "recipe" and queries.n_subtopics.max() > 1023:
+        most = most_subtopics(queries)
+        for query in np.flatnonzero(most > 1023)[:1].tolist():
+            rule = "have at most 1023 subtopics a document under protocol 'recipe'"
+            raise ValueError(message("references", rule, most[query], query))
 
 
 def _warn(queries: Queries, values: dict[str, Any], depth: int) -> None:
