@@ -89,10 +89,18 @@ def score(queries: Queries, *, protocol: str, alpha: float, k: Sequence[int]) ->
     ranking = queries.ranking if protocol != "released" else _ties_in_reference_order(queries)
     values: dict[str, Floats] = {}
     for chosen, labels, ranked in _blocks(queries, ranking, protocol, max(k)):
-        n_docs, n_ranked = queries.n_docs[chosen], queries.n_ranked[chosen]
-        block = figures(labels, ranked, n_docs=n_docs, protocol=protocol, alpha=alpha, k=k)
+        block = figures(
+            labels,
+            ranked,
+            n_docs=queries.n_docs[chosen],
+            n_subtopics=queries.n_subtopics[chosen],
+            protocol=protocol,
+            alpha=alpha,
+            k=k,
+        )
+        found = ranked < labels.shape[1] - 1
         for depth in sorted(k, reverse=True):
-            block[f"Judged@{depth}"] = judged(ranked, n_ranked, k=depth)
+            block[f"Judged@{depth}"] = judged(found, queries.n_ranked[chosen], k=depth)
         for key, value in block.items():
             values.setdefault(key, np.empty(len(queries.n_docs)))[chosen] = value
     return dict(sorted(values.items(), key=lambda item: item[0].startswith("Judged")))
@@ -110,29 +118,30 @@ def _blocks(
     """Queries of similar size as dense arrays: (chosen queries, labels, ranking to `depth`).
 
     The documents of a block stand in the order in which the ideal ranking takes equal gains: the
-    larger id first in "standard", reference order elsewhere.
+    larger id first in "standard", reference order elsewhere. The last row is no document: unjudged
+    ones and what is past the end of a ranking stand there.
     """
     by_size = np.lexsort((queries.n_docs, queries.n_subtopics))
     doc_starts, pair_starts = starts(queries.n_docs), starts(queries.n_pairs)
     rank_starts = starts(queries.n_ranked)
     for chosen in _cut(by_size, queries):
-        n_docs, n_pairs = queries.n_docs[chosen], queries.n_pairs[chosen]
-        n_ranked = np.minimum(queries.n_ranked[chosen], depth)
-        place = np.full((len(chosen), n_docs.max() + 1), -1)  # of position -1: -1
-        row, column = runs(n_docs)
-        place[row, column] = (
-            n_docs[row] - 1 - queries.id_rank[doc_starts[chosen][row] + column]
-            if protocol == "standard"
-            else column
-        )
-        row, column = runs(n_pairs)
-        pair = pair_starts[chosen][row] + column
-        shape = queries.n_subtopics[chosen].max(), len(chosen), n_docs.max()
-        labels = np.zeros(shape, bool)
-        labels[queries.pair_subtopic[pair], row, place[row, queries.pair_doc[pair]]] = True
-        row, column = runs(n_ranked)
-        ranked = np.full((len(chosen), n_ranked.max()), -1)
-        ranked[row, column] = place[row, ranking[rank_starts[chosen][row] + column]]
+        n_docs, n_ranked = queries.n_docs[chosen], np.minimum(queries.n_ranked[chosen], depth)
+        size, rows = len(chosen), int(n_docs.max()) + 1
+        labels = np.zeros((int(queries.n_subtopics[chosen].max()), rows, size), bool)
+        query, column = runs(queries.n_pairs[chosen])
+        pair = pair_starts[chosen][query] + column
+        doc = queries.pair_doc[pair]
+        if protocol == "standard":
+            doc = n_docs[query] - 1 - queries.id_rank[doc_starts[chosen][query] + doc]
+        cell = (queries.pair_subtopic[pair].astype(np.int64) * rows + doc) * size + query
+        labels.ravel()[cell] = True
+        query, column = runs(n_ranked)
+        doc = ranking[rank_starts[chosen][query] + column]
+        if protocol == "standard":
+            place = n_docs[query] - 1 - queries.id_rank[doc_starts[chosen][query] + doc]
+            doc = np.where(doc < 0, doc, place)
+        ranked = np.full((int(n_ranked.max()), size), rows - 1)
+        ranked[column, query] = np.where(doc < 0, rows - 1, doc)
         yield chosen, labels, ranked
 
 

@@ -9,8 +9,9 @@
 | Judged@k | `judged` | the same | the same |
 
 `figures` puts them together for a block of queries; a new figure is a function here and a line
-there. The axes of the arrays are T subtopics in ascending order, Q queries, n reference documents
-and K ranks; subtopics come first, so that a sum over them is a left-to-right sum.
+there. The axes of the arrays are T subtopics in ascending order, n reference documents or K ranks,
+and Q queries. Subtopics come first, so that a sum over them is a left-to-right sum; queries come
+last, so that numpy's innermost loops are long ones.
 """
 
 import math
@@ -28,16 +29,24 @@ RECIPE_SCALE = 2.0**-64  # a power of two: exact, cancels, and keeps sums of 2**
 
 
 def figures(
-    labels: Bools, ranking: Ints, *, n_docs: Ints, protocol: str, alpha: float, k: Sequence[int]
+    labels: Bools,
+    ranking: Ints,
+    *,
+    n_docs: Ints,
+    n_subtopics: Ints,
+    protocol: str,
+    alpha: float,
+    k: Sequence[int],
 ) -> dict[str, Floats]:
     """Every figure of a block of queries.
 
     Args:
-        labels: (T, Q, n) bool, the subtopics of each reference document; where the ideal ranking
+        labels: (T, n, Q) bool, the subtopics of each reference document; where the ideal ranking
             finds equal gains, the document that comes first in n wins.
-        ranking: (Q, K) int, index in n of the document at each rank; -1 for an unjudged document
-            and past the end of a ranking.
+        ranking: (K, Q) int, index in n of the document at each rank; of a row without subtopics for
+            an unjudged document and past the end of a ranking.
         n_docs: (Q,) int, reference documents of each query.
+        n_subtopics: (Q,) int, subtopics that at least one of them covers.
         protocol: "standard", "released" or "recipe".
         alpha: redundancy penalty in [0, 1]; not used by "recipe".
         k: depths.
@@ -45,8 +54,7 @@ def figures(
         {"alpha-NDCG@10": (Q,) float64, ...}, for the largest depth first; higher is better.
     """
     covers = covered(labels, ranking)
-    n_subtopics = labels.any(axis=2).sum(axis=0)
-    depth = min(max(k), labels.shape[2])
+    depth = min(max(k), labels.shape[1])
     if protocol == "recipe":
         gains = recipe_gains(covers)
         ideal = greedy_gains(labels, 1.0, depth, recipe_value(labels))
@@ -57,7 +65,7 @@ def figures(
         gains = novelty_gains(covers, alpha)
         ideal = greedy_gains(labels, alpha, depth)
     if protocol != "standard":
-        weights = intent_weights(labels, n_docs if protocol == "released" else None)
+        weights = intent_weights(labels, n_docs if protocol == "released" else None, n_subtopics)
         stops = intent_gains(covers, weights)
     result = {}
     for cut in sorted(k, reverse=True):
@@ -74,13 +82,14 @@ def covered(labels: Bools, ranking: Ints) -> Bools:
     """Subtopics of the document at each rank.
 
     Args:
-        labels: (T, Q, n) bool.
-        ranking: (Q, K) int, index in n, -1 for no reference document.
+        labels: (T, n, Q) bool.
+        ranking: (K, Q) int, index in n.
     Returns:
-        (T, Q, K) bool.
+        (T, K, Q) bool.
     """
-    nothing = np.zeros((*labels.shape[:2], 1), bool)  # index -1
-    return np.take_along_axis(np.concatenate([labels, nothing], axis=2), ranking[None], axis=2)
+    subtopics, docs, queries = labels.shape
+    cells = ranking * queries + np.arange(queries)
+    return np.asarray(labels.reshape(subtopics, docs * queries).take(cells, axis=1))
 
 
 def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) -> Floats:
@@ -92,21 +101,21 @@ def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) ->
     any implementation that does so gets the same bits at any alpha.
 
     Args:
-        covers: (T, Q, K) bool, subtopics of the document at each rank.
+        covers: (T, K, Q) bool, subtopics of the document at each rank.
         alpha: redundancy penalty in [0, 1].
         weights: (T, Q) float64, p_s; 1 if None.
     Returns:
-        (Q, K) float64 >= 0.
+        (K, Q) float64 >= 0.
     References:
         Clarke et al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008.
     """
-    kind = _exact_type(alpha, covers.shape[2], len(covers)) if weights is None else np.float64
+    kind = _exact_type(alpha, covers.shape[1], len(covers)) if weights is None else np.float64
     gains = np.zeros(covers.shape[1:], kind)
     left = np.ones(covers.shape[1:], kind)
     for subtopic, cover in enumerate(covers):
         shown = cover.astype(kind)
-        np.cumprod(1 - kind(alpha) * shown[:, :-1], axis=1, out=left[:, 1:])
-        shown *= left if weights is None else left * weights[subtopic][:, None]
+        np.cumprod(1 - kind(alpha) * shown[:-1], axis=0, out=left[1:])
+        shown *= left if weights is None else left * weights[subtopic]
         gains += shown
     return gains.astype(np.float64, copy=False)
 
@@ -127,16 +136,16 @@ def recipe_gains(covers: Bools) -> Floats:
     0 if m = 0. In units of 2^64.
 
     Args:
-        covers: (T, Q, K) bool, at most 1023 subtopics a document.
+        covers: (T, K, Q) bool, at most 1023 subtopics a document.
     Returns:
-        (Q, K) float64 >= 0.
+        (K, Q) float64 >= 0.
     """
     value = recipe_value(covers)
     return value(novelty_gains(covers, 1.0))
 
 
 def recipe_value(labels: Bools) -> Callable[[Any], Floats]:
-    """The function new -> (2^m - 1) (new / m) of the documents in `labels`, (T, Q, n) bool."""
+    """The function new -> (2^m - 1) (new / m) of the documents in `labels`, (T, n, Q) bool."""
     count = labels.sum(axis=0).astype(np.float64)
     scale = (2.0**count - 1.0) * RECIPE_SCALE
     return lambda new: scale * (new / np.maximum(count, 1.0))
@@ -151,46 +160,57 @@ def greedy_gains(
     """Gains of the ideal ranking: at each rank the document that gains most there.
 
     Args:
-        labels: (T, Q, n) bool; of equal gains the first in n wins.
+        labels: (T, n, Q) bool; of equal gains the first in n wins.
         alpha: redundancy penalty in [0, 1].
         depth: ranks to fill, <= n.
-        value: (Q, n) novelty gains -> (Q, n) gains, if they are not the same.
+        value: (n, Q) novelty gains -> (n, Q) gains, if they are not the same.
     Returns:
-        (Q, depth) float64 >= 0. Not the largest possible DCG: greedy is an approximation.
+        (depth, Q) float64 >= 0. Not the largest possible DCG: greedy is an approximation.
     References:
         Clarke et al., SIGIR 2008, section 5.3; ndeval.c 4.5.
     """
-    queries = np.arange(labels.shape[1])
-    kind = _exact_type(alpha, depth, len(labels))
+    subtopics, docs, queries = labels.shape
+    kind = _exact_type(alpha, depth, subtopics)
     shown = labels.astype(kind)
-    weights = np.ones(labels.shape[:2], kind)
-    placed = np.zeros(labels.shape[1:], bool)
-    gains, share = np.empty((2, *placed.shape), kind)
-    ideal = np.zeros((labels.shape[1], depth))
+    flat = shown.reshape(subtopics, docs * queries)
+    weights = np.ones((subtopics, queries), kind)
+    placed = np.zeros((docs, queries), bool)
+    gains, share = np.empty((2, docs, queries), kind)
+    ideal = np.zeros((depth, queries))
     for rank in range(depth):
         gains[:] = 0
         for label, weight in zip(shown, weights, strict=True):
-            gains += np.multiply(label, weight[:, None], out=share)
+            gains += np.multiply(label, weight, out=share)
         worth = gains if value is None else value(gains)
-        best = np.where(placed, -1, worth).argmax(axis=1)
-        ideal[:, rank] = worth[queries, best]
-        placed[queries, best] = True
-        weights *= 1 - kind(alpha) * shown[:, queries, best]
+        best = _first_largest(np.where(placed, -1, worth))
+        cells = best * queries + np.arange(queries)
+        ideal[rank] = worth.take(cells)
+        placed.ravel()[cells] = True
+        weights *= 1 - kind(alpha) * flat.take(cells, axis=1)
     return ideal
+
+
+def _first_largest(values: NDArray[Any]) -> Ints:
+    """(n, Q) -> (Q,) int, `values.argmax(axis=0)`, which numpy finds slowly for small n."""
+    largest = values.max(axis=0)
+    index = np.zeros(len(largest), np.int64)
+    for row in range(len(values) - 1, -1, -1):
+        index[values[row] == largest] = row
+    return index
 
 
 def count_order(labels: Bools, depth: int) -> Ints:
     """Documents by number of subtopics, most first, equal ones as they stand in n.
 
     Args:
-        labels: (T, Q, n) bool.
+        labels: (T, n, Q) bool.
         depth: ranks to fill, <= n.
     Returns:
-        (Q, depth) int, index in n.
+        (depth, Q) int, index in n.
     References:
         chenyiqun/MA4DIV, which takes this order for the ideal one.
     """
-    return np.argsort(-labels.sum(axis=0), axis=1, kind="stable")[:, :depth]
+    return np.argsort(-labels.sum(axis=0), axis=0, kind="stable")[:depth]
 
 
 def ndcg(gains: Floats, ideal: Floats, *, k: int) -> Floats:
@@ -199,13 +219,13 @@ def ndcg(gains: Floats, ideal: Floats, *, k: int) -> Floats:
     alpha-NDCG@k = sum_{i<=k} g_i / log2(i + 1) over the same sum of the ideal gains
 
     Args:
-        gains: (Q, K) float64, 0 past the end of a ranking.
-        ideal: (Q, L) float64, 0 past the last reference document.
+        gains: (K, Q) float64, 0 past the end of a ranking.
+        ideal: (L, Q) float64, 0 past the last reference document.
         k: depth, >= 1.
     Returns:
         (Q,) float64 >= 0, higher is better; 0.0 where nothing can be gained. Can exceed 1.
     """
-    longest = max(gains.shape[1], ideal.shape[1])
+    longest = max(len(gains), len(ideal))
     discounts = np.array([math.log2(rank + 1) for rank in range(1, min(k, longest) + 1)])
     return _ratio(_sum(gains, discounts, k), _sum(ideal, discounts, k))
 
@@ -216,7 +236,7 @@ def err_ia(gains: Floats, n_subtopics: Ints, alpha: float, *, k: int) -> Floats:
     ERR-IA@k = [sum_{i<=k} g_i / i] / [S sum_{i<=k} (1 - alpha)^(i-1) / i]
 
     Args:
-        gains: (Q, K) float64, novelty gain of the document at each rank, 0 past the end.
+        gains: (K, Q) float64, novelty gain of the document at each rank, 0 past the end.
         n_subtopics: (Q,) int, S, subtopics that at least one reference document covers.
         alpha: redundancy penalty in [0, 1].
         k: depth, >= 1.
@@ -236,10 +256,10 @@ def intent_gains(covers: Bools, weights: Floats) -> Floats:
     e(i) = sum_{s in d_i} p_s (1/2) (1/2)^c_s(i), c_s(i) = documents above rank i that cover s
 
     Args:
-        covers: (T, Q, K) bool.
+        covers: (T, K, Q) bool.
         weights: (T, Q) float64, p_s as of `intent_weights`.
     Returns:
-        (Q, K) float64 >= 0.
+        (K, Q) float64 >= 0.
     """
     return novelty_gains(covers, 0.5, weights * 0.5)
 
@@ -250,7 +270,7 @@ def intent_err(gains: Floats, *, k: int) -> Floats:
     ERR-IA@k = sum_{i<=k} e(i) / i
 
     Args:
-        gains: (Q, K) float64, `intent_gains`.
+        gains: (K, Q) float64, `intent_gains`.
         k: depth, >= 1.
     Returns:
         (Q,) float64 >= 0, higher is better; at most 1 if the weights of a query sum to 1.
@@ -258,22 +278,22 @@ def intent_err(gains: Floats, *, k: int) -> Floats:
         Chapelle et al., "Intent-based diversification of web search results", Inf. Retr. 2011;
         chenyiqun/MA4DIV for the weights n_s / n.
     """
-    return _sum(gains, np.arange(1.0, gains.shape[1] + 1), k)
+    return _sum(gains, np.arange(1.0, len(gains) + 1), k)
 
 
-def intent_weights(labels: Bools, n_docs: Ints | None) -> Floats:
+def intent_weights(labels: Bools, n_docs: Ints | None, n_subtopics: Ints) -> Floats:
     """Weight p_s of each subtopic: n_s / n, or 1 / S without `n_docs`.
 
     Args:
-        labels: (T, Q, n) bool.
+        labels: (T, n, Q) bool.
         n_docs: (Q,) int, n, reference documents; n_s of them cover s.
+        n_subtopics: (Q,) int, S.
     Returns:
         (T, Q) float64, 0.0 for a subtopic that no document covers.
     """
-    present = labels.any(axis=2)
     if n_docs is None:
-        return np.asarray(present / np.maximum(present.sum(axis=0), 1))
-    return np.asarray(labels.sum(axis=2) / np.maximum(n_docs, 1))
+        return np.asarray(labels.any(axis=1) / np.maximum(n_subtopics, 1))
+    return np.asarray(labels.sum(axis=1) / np.maximum(n_docs, 1))
 
 
 def s_recall(covers: Bools, n_subtopics: Ints, *, k: int) -> Floats:
@@ -282,7 +302,7 @@ def s_recall(covers: Bools, n_subtopics: Ints, *, k: int) -> Floats:
     S-recall@k = |union_{i<=k} d_i| / S
 
     Args:
-        covers: (T, Q, K) bool.
+        covers: (T, K, Q) bool.
         n_subtopics: (Q,) int, S, subtopics that at least one reference document covers.
         k: depth, >= 1.
     Returns:
@@ -290,21 +310,21 @@ def s_recall(covers: Bools, n_subtopics: Ints, *, k: int) -> Floats:
     References:
         Zhai, Cohen and Lafferty, "Beyond Independent Relevance", SIGIR 2003.
     """
-    return _ratio(covers[:, :, :k].any(axis=2).sum(axis=0), n_subtopics)
+    return _ratio(covers[:, :k].any(axis=1).sum(axis=0), n_subtopics)
 
 
-def judged(ranking: Ints, n_ranked: Ints, *, k: int) -> Floats:
+def judged(found: Bools, n_ranked: Ints, *, k: int) -> Floats:
     """Share of the top k that are reference documents.
 
     Args:
-        ranking: (Q, K) int, -1 for an unjudged document and past the end of a ranking.
+        found: (K, Q) bool, whether the document at each rank is one; False past the end.
         n_ranked: (Q,) int, length of each ranking.
         k: depth, >= 1.
     Returns:
         (Q,) float64 in [0, 1]; NaN for an empty ranking.
     """
     length = np.minimum(n_ranked, k)
-    count = (ranking[:, :k] >= 0).sum(axis=1)
+    count = found[:k].sum(axis=0)
     return np.where(length > 0, _ratio(count, length), np.nan)
 
 
@@ -315,11 +335,10 @@ def mean(values: Floats) -> float:
 
 def _sum(gains: Floats, divisors: Floats, k: int) -> Floats:
     """sum_{i<=k} gains_i / divisors_i, from rank 1 on."""
-    ranks = min(gains.shape[1], k)
-    if not ranks:
-        return np.zeros(len(gains))
-    terms: Floats = gains[:, :ranks] / divisors[:ranks]
-    return np.asarray(np.cumsum(terms, axis=1)[:, -1])
+    total = np.zeros(gains.shape[1])
+    for gain, divisor in zip(gains[:k], divisors.tolist(), strict=False):
+        total += gain / divisor
+    return total
 
 
 def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
