@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 PYTHON ?= python3
+EXAMPLES := -e '.[examples,trec]'
 OLDEST := 'evaluate==0.4.3' 'datasets==3.6.*' 'numpy==1.26.*'
 
 .PHONY: help demo export test test-all test-oldest test-newest test-peers lint clean
@@ -70,7 +71,7 @@ endef
 export CHECK_VERSION
 
 .venv/.ready-demo: pyproject.toml
-	$(call set-up,$(PYTHON),-e '.[examples,trec]')
+	$(call set-up,$(PYTHON),$(EXAMPLES))
 
 .venv/.ready: pyproject.toml
 	$(call set-up,$(PYTHON),-e '.[dev]')

@@ -11,16 +11,15 @@ Needs scikit-learn and tqdm besides quotediv's own requirements.
 import argparse
 import random
 import unicodedata
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import datasets
 import evaluate
 import numpy as np
 import numpy.typing as npt
-from datasets import concatenate_datasets
 from quotediv.loaders import du_div, quoter
 from quotediv.loaders.quoter.parsing import read_samples
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -186,11 +185,12 @@ def print_tie_rules(metric: Any, quotes: Quotes) -> None:
 
 def load_labels(path: Path) -> dict[str, Labels]:
     """{query: {document: [subtopic, ...]}}: of the published file the authors' test queries."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "not the published labels")  # of a sample, all are scored
-        parts = du_div.load(data_dir=path, split_rule="released")
+    verbosity = datasets.logging.get_verbosity()
+    datasets.logging.set_verbosity_error()  # of a sample all queries are scored: no need to warn
+    parts = du_div.load(data_dir=path, split_rule="released")
+    datasets.logging.set_verbosity(verbosity)
     published = len(parts["train"]) + len(parts["test"]) == DU_DIV_QUERIES
-    rows = parts["test"] if published else concatenate_datasets(list(parts.values()))
+    rows = parts["test"] if published else datasets.concatenate_datasets(list(parts.values()))
     return {
         row["query_id"]: dict(zip(row["doc_ids"], row["subtopics"], strict=True)) for row in rows
     }

@@ -10,7 +10,6 @@ from support import ROOT, load
 TEXTS = ["README.md", *sorted(f"cards/{path.name}" for path in (ROOT / "cards").glob("*.md"))]
 
 
-@pytest.mark.filterwarnings("ignore:not the published labels")
 @pytest.mark.parametrize("name", TEXTS)
 def test_examples_print_what_they_say(name, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -7,7 +7,6 @@ import os
 import re
 import runpy
 import shutil
-import warnings
 
 import datasets
 import pytest
@@ -16,7 +15,6 @@ from support import ROOT, load
 
 NAME = "query_doc_subtopics_doc15_2.json"
 LABELS = {f"{i}": {f"{i}_{j}": [str(j), "9"][: j % 3] for j in range(4)} for i in range(10)}
-pytestmark = pytest.mark.filterwarnings("ignore:not the published labels")
 
 
 def write(folder, labels=LABELS, data=None):
@@ -40,14 +38,13 @@ def test_every_query_is_in_one_part_and_unchanged(tmp_path):
         assert train == sorted(train, key=list(LABELS).index)
 
 
-def test_published_splits(shared_data):
+def test_published_splits(shared_data, logged):
     folder = shared_data / "du_div"
     expected = json.loads((folder / "expected.json").read_text())
     labels = json.loads((folder / NAME).read_text())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        paper = du_div.load(data_dir=folder)
-        released = du_div.load(data_dir=folder, split_rule="released")
+    paper = du_div.load(data_dir=folder)
+    released = du_div.load(data_dir=folder, split_rule="released")
+    assert logged == []
     assert [len(paper["train"]), len(paper["test"])] == [3578, 895]
     assert [len(released["train"]), len(released["test"])] == [3579, 894]
     assert list(released["test"]["query_id"]) == expected["test894"]
@@ -69,11 +66,45 @@ def test_scored_test_split_gives_the_expected_means(shared_data, protocol):
     assert result == pytest.approx(expected, abs=1e-9)
 
 
-def test_warns_each_time_that_labels_are_not_the_published_ones(tmp_path):
+@pytest.fixture
+def logged(monkeypatch):
+    messages = []
+    monkeypatch.setattr(du_div.du_div.logger, "warning", messages.append)
+    return messages
+
+
+def test_says_each_time_that_labels_are_not_the_published_ones(tmp_path, logged):
     write(tmp_path)
-    for _ in range(2):
-        with pytest.warns(UserWarning, match="not the published labels: 10 queries, 2 of them"):
-            du_div.load("test", data_dir=tmp_path)
+    for times in (1, 2):
+        du_div.load("test", data_dir=tmp_path)
+        assert len(logged) == times
+        assert logged[-1].startswith("not the published labels: 10 queries, 2 of them drawn")
+
+
+def changed_order(labels):
+    keys = list(labels)
+    keys[100], keys[200] = keys[200], keys[100]
+    return {key: labels[key] for key in keys}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [changed_order, lambda labels: {q: dict(list(d.items())[:3]) for q, d in labels.items()}],
+    ids=["two queries swapped", "documents cut"],
+)
+def test_sees_any_other_draw(shared_data, tmp_path, logged, change):
+    labels = json.loads((shared_data / "du_div" / NAME).read_text())
+    write(tmp_path, change(labels))
+    for rule in ("paper", "released"):
+        du_div.load(data_dir=tmp_path, split_rule=rule)
+    assert len(logged) == 2
+
+
+def test_too_few_queries_to_split(tmp_path):
+    path = write(tmp_path, {"1": {"a": ["1"]}, "2": {"b": []}})
+    message = f"{path}: expected at least 5 queries to split, got 2"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        du_div.load("train", data_dir=tmp_path)
 
 
 BAD = [

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import datasets
+import numpy as np
 import pytest
 from quotediv.loaders import quoter
 from support import ROOT
@@ -117,8 +118,8 @@ BAD = [
         ":1: expected text in the encoding UTF-8, got byte 0xff at byte 0 of the line",
         id="UTF-16",
     ),
-    pytest.param(b"", ": expected at least 3 lines, got 0", id="empty"),
-    pytest.param(b"a\tb\tc\n", ": expected at least 3 lines, got 1", id="short"),
+    pytest.param(b"", ": expected at least 4 lines, got 0", id="empty"),
+    pytest.param(b"a\tb\tc\n" * 3, ": expected at least 4 lines, got 3", id="no test part"),
 ]
 
 
@@ -146,12 +147,85 @@ def test_file_shorter_than_published(tmp_path, language):
 
 
 @pytest.mark.parametrize(
-    "boundaries", [(3, 2), (-1, 2), (1,), (1.0, 2), (True, 2), "ab", (1, 2, 3)]
+    ("boundaries", "exception"),
+    [
+        ((3, 2), ValueError),
+        ((2, 2), ValueError),
+        ((0, 2), ValueError),
+        ((-1, 2), ValueError),
+        ((1,), TypeError),
+        ((1.0, 2), TypeError),
+        ((True, 2), TypeError),
+        ("ab", TypeError),
+        (5, TypeError),
+        ({1: 2, 3: 4}, TypeError),
+        ((1, 2, 3), TypeError),
+    ],
 )
-def test_wrong_boundaries(tmp_path, boundaries):
+def test_wrong_boundaries(tmp_path, boundaries, exception):
     write(tmp_path, *LINES)
-    with pytest.raises(ValueError, match="^`boundaries` must be .*got"):
+    rule = "be ints (train_end, validation_end), 0 < train_end < validation_end, got "
+    with pytest.raises(exception, match=f"^{re.escape('`boundaries` must ' + rule)}"):
         quoter.load("english", data_dir=tmp_path, boundaries=boundaries)
+
+
+def test_boundaries_of_numpy(tmp_path):
+    write(tmp_path, *LINES)
+    own = (np.int64(2), np.int64(3))
+    assert len(quoter.load("english", "test", data_dir=tmp_path, boundaries=own)) == 1
+
+
+def test_wrong_config_and_lowercase(tmp_path):
+    for config in (None, "french", "english_pool"):
+        with pytest.raises(ValueError, match="^`config` must be one of english, modern_chinese, "):
+            quoter.load(config, data_dir=tmp_path)
+    write(tmp_path, *LINES)
+    with pytest.raises(TypeError, match="^`lowercase` must be a bool or None, got 'no'$"):
+        quoter.load("english", data_dir=tmp_path, boundaries=OWN, lowercase="no")
+
+
+def test_names_of_folders(tmp_path):
+    """datasets and fsspec read "::" as a chain of file systems."""
+    folder = tmp_path / "x*?[]#% é"
+    folder.mkdir()
+    write(folder, *LINES)
+    assert rows(folder)[0] == ("a", "Q2", "b")
+    message = f"`data_dir` must be a path without '::', got '{tmp_path}/a::b'"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        quoter.load("english", data_dir=tmp_path / "a::b")
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [(ConnectionError("reset"), 3), (FileNotFoundError("404"), 1)],
+    ids=["connection", "not there"],
+)
+def test_download_is_tried_again(monkeypatch, error, tries):
+    pauses = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+
+    class Manager:
+        calls = 0
+
+        def download(self, url):
+            self.calls += 1
+            raise error
+
+    manager = Manager()
+    builder = quoter.Quoter(config_name="english")
+    with pytest.raises(FileNotFoundError, match=r"QuoteR/main/data/english.txt was not downloaded"):
+        builder._split_generators(manager)
+    assert (manager.calls, len(pauses)) == (tries, tries - 1)
+
+
+def test_another_length_than_published_is_logged(tmp_path, monkeypatch):
+    logged = []
+    monkeypatch.setattr(quoter.quoter.logger, "warning", logged.append)
+    monkeypatch.setitem(quoter.quoter.BOUNDARIES, "english", OWN)
+    path = write(tmp_path, *LINES)
+    quoter.load("english", data_dir=tmp_path)
+    expected = "has 4 lines, the published file has 126713: rows may be shifted"
+    assert logged == [f"{path} {expected}"]
 
 
 def test_missing_file_and_folder(tmp_path):

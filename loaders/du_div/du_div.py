@@ -2,7 +2,8 @@
 """DU-DIV (Chen et al., MA4DIV, 2024): queries of a search engine and their documents' subtopics."""
 
 import hashlib
-import warnings
+import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,13 @@ LABELS = "query_doc_subtopics_doc15_2.json"
 FEATURES = ("query_features_doc15_2_acge.json", "doc_features_doc15_2_acge.json")
 URL = f"https://raw.githubusercontent.com/chenyiqun/MA4DIV/main/data/baidu/{LABELS}"
 
-# The published file: its size, and the first and last test query of the rule "paper".
-PUBLISHED = (4473, "20643", "20503")
+# What `_warn_unless_published` finds in the authors' file.
+PUBLISHED = {
+    "paper": "644353f9456c32426ab5aca9b961a4694a2d4172f1264edc1acdf67256ba0ac7",
+    "released": "6345c8579fadd7fe8a116582b3bc3d8377441adb5563407e955352e82826ea57",
+}
+
+logger = datasets.logging.get_logger(__name__)
 
 _DESCRIPTION = """\
 DU-DIV, search result diversification on real queries of a Chinese search engine: 4,473 queries with
@@ -88,7 +94,6 @@ class DuDiv(datasets.GeneratorBasedBuilder):
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the dataset; errors in the source files are raised as they are."""
-        kwargs.setdefault("download_config", datasets.DownloadConfig(max_retries=3))
         try:
             super().download_and_prepare(*args, **kwargs)
         except DatasetGenerationError as error:
@@ -103,7 +108,10 @@ class DuDiv(datasets.GeneratorBasedBuilder):
 
     def _generate_examples(self, path: str, part: int) -> Iterator[tuple[int, dict[str, Any]]]:
         labels = read_labels(path)
-        queries = split_queries(list(labels), _test_size(len(labels), self.config.name))
+        test_size = _test_size(len(labels), self.config.name)
+        if not 0 < test_size < len(labels):
+            raise ValueError(f"{path}: expected at least 5 queries to split, got {len(labels)}")
+        queries = split_queries(list(labels), test_size)
         features = [read_features(file) for file in self.config.feature_files or ()]
         for key, query in enumerate(queries[part]):
             documents = labels[query]
@@ -131,13 +139,7 @@ class DuDiv(datasets.GeneratorBasedBuilder):
         local = _local_file(LABELS, self.config.data_dir)
         if local is not None:
             return str(_existing(local, URL))
-        try:
-            return str(dl_manager.download(URL))
-        except Exception as error:
-            raise FileNotFoundError(
-                f"{URL} was not downloaded ({type(error).__name__}: {error}); get the file there, "
-                f"put it into a folder as {LABELS} and pass data_dir=<that folder>"
-            ) from error
+        return _download(dl_manager, URL, LABELS)
 
 
 def load(
@@ -182,29 +184,35 @@ def _test_size(queries: int, rule: str) -> int:
 
 
 def _warn_unless_published(parts: datasets.DatasetDict, rule: str) -> None:
-    size, first, last = PUBLISHED
-    queries, test = len(parts["train"]) + len(parts["test"]), parts["test"]
-    same_last = rule == "released" or (len(test) and test[-1]["query_id"] == last)
-    if queries != size or test[0]["query_id"] != first or not same_last:
-        warnings.warn(
-            f"not the published labels: {queries} queries, {len(test)} of them drawn for the test "
-            "by the authors' rule, which are not the authors' test queries",
-            stacklevel=3,
+    """The draw depends on the order of the queries: another file has another test part."""
+    digest = hashlib.sha256()
+    for part in parts.values():
+        for query, docs in zip(part["query_id"], part["doc_ids"], strict=True):
+            digest.update("\t".join([query, *docs, "\n"]).encode())
+    if digest.hexdigest() != PUBLISHED[rule]:
+        queries, test = sum(map(len, parts.values())), len(parts["test"])
+        logger.warning(
+            f"not the published labels: {queries} queries, {test} of them drawn for the test by "
+            "the authors' rule, which are not the authors' test queries"
         )
 
 
 def _feature_files(features: Any) -> tuple[str, str]:
     """The paths of the query and the document features."""
-    pair = features if isinstance(features, (tuple, list)) else ()
+    pair = features if isinstance(features, (tuple, list)) else []
+    if not pair and isinstance(features, (str, os.PathLike)) and not Path(features).is_file():
+        pair = [Path(features) / name for name in FEATURES]
     if len(pair) != 2:
-        pair = [_local_file(name, str(features)) for name in FEATURES]
-    for file in map(Path, pair):
+        rule = "be a folder, or the paths of the query and the document features"
+        raise ValueError(f"`features` must {rule}, got {features!r}")
+    paths = [Path(file).expanduser() for file in pair]
+    for file in paths:
         if not file.is_file():
             raise FileNotFoundError(
                 f"{file} does not exist; the features are not in the authors' repository: put "
                 f"{FEATURES[0]} and {FEATURES[1]} into one folder and pass features=<that folder>"
             )
-    return str(pair[0]), str(pair[1])
+    return str(paths[0]), str(paths[1])
 
 
 def _vector(vectors: dict[str, list[float]], key: str, path: str) -> list[float]:
@@ -213,10 +221,28 @@ def _vector(vectors: dict[str, list[float]], key: str, path: str) -> list[float]
     return vectors[key]
 
 
+def _download(dl_manager: Any, url: str, name: str) -> str:
+    """The path of a download that is tried three times; datasets caches it."""
+    pauses = [1, 5]
+    while True:
+        try:
+            return str(dl_manager.download(url))
+        except Exception as error:
+            gone = isinstance(error, FileNotFoundError) or "Offline" in type(error).__name__
+            if gone or not pauses:
+                raise FileNotFoundError(
+                    f"{url} was not downloaded ({type(error).__name__}); get the file there, put "
+                    f"it into a folder as {name} and pass data_dir=<that folder>"
+                ) from error
+            time.sleep(pauses.pop(0))
+
+
 def _local_file(name: str, folder: str | None) -> Path | None:
     """<folder>/<name>, or with .gz if only that is there; `folder` may be the file."""
     if folder is None:
         return None
+    if "::" in folder:
+        raise ValueError(f"`data_dir` must be a path without '::', got {folder!r}")
     path = Path(folder).expanduser()
     if path.is_file():
         return path

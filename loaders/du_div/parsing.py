@@ -5,6 +5,7 @@ import gzip
 import json
 import random
 import zlib
+from itertools import chain
 from typing import Any
 
 import fsspec
@@ -12,6 +13,7 @@ import fsspec
 Labels = dict[str, dict[str, list[str]]]
 
 WIDTH = 1024  # numbers of a feature vector
+LARGEST = 3.4028234663852886e38  # of float32
 
 
 def read_labels(path: str) -> Labels:
@@ -27,7 +29,15 @@ def read_labels(path: str) -> Labels:
             if not strings:
                 expected = f"a list of strings for document {document!r} of query {query!r}"
                 raise ValueError(f"{path}: expected {expected}, got {subtopics!r}")
+        _check_unicode(path, query, documents)
     return dict(labels)
+
+
+def _check_unicode(path: str, query: str, documents: dict[str, list[str]]) -> None:
+    try:
+        "".join([query, *documents, *chain.from_iterable(documents.values())]).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{path}: expected Unicode, got a lone surrogate in {query!r}") from None
 
 
 def read_features(path: str) -> dict[str, list[float]]:
@@ -40,11 +50,15 @@ def read_features(path: str) -> dict[str, list[float]]:
     for key, vector in _mapping(features, path, "a mapping of feature vectors").items():
         if isinstance(vector, list) and len(vector) == 1 and isinstance(vector[0], list):
             vector = features[key] = vector[0]  # a matrix of one row
-        numbers = isinstance(vector, list) and all(type(x) in (int, float) for x in vector)
+        numbers = isinstance(vector, list) and all(map(_is_float32, vector))
         if not numbers or len(vector) != WIDTH:
             got = f"{len(vector)} values" if isinstance(vector, list) else repr(vector)
             raise ValueError(f"{path}: expected {WIDTH} numbers for {key!r}, got {got}")
     return dict(features)
+
+
+def _is_float32(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= LARGEST
 
 
 def split_queries(queries: list[str], n: int) -> tuple[list[str], list[str]]:
@@ -79,6 +93,8 @@ def _read_json(path: str) -> Any:
         raise ValueError(f"{path}:{error.lineno}: expected JSON, got {error}") from None
     except _KeyTwiceError as error:
         raise ValueError(f"{path}: expected each key once, got {error} twice") from None
+    except (ValueError, RecursionError) as error:  # a number too long, lists too deep
+        raise ValueError(f"{path}: expected JSON that Python reads, got {error}") from None
 
 
 class _KeyTwiceError(Exception):

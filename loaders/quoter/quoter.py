@@ -2,6 +2,7 @@
 """QuoteR (Qi et al., ACL 2022): writing contexts and the quotes that fit them."""
 
 import hashlib
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ BOUNDARIES = {
     "modern_chinese": (32472, 36657),
     "ancient_chinese": (93031, 104784),
 }
+# Lines in all: the numbers of contexts in the paper.
+LINES = {"english": 126713, "modern_chinese": 40842, "ancient_chinese": 116537}
+
+logger = datasets.logging.get_logger(__name__)
 
 _DESCRIPTION = """\
 QuoteR, a benchmark of quote recommendation: the text left and right of a quote, and the quote, in
@@ -75,10 +80,14 @@ class Quoter(datasets.GeneratorBasedBuilder):
         hash: str | None = None,
         **kwargs: Any,
     ) -> None:
-        source = _local_file(str(config_name).removesuffix("_quotes"), data_dir)
+        language = str(config_name).removesuffix("_quotes")
+        if language not in LANGUAGES:
+            names = ", ".join(config.name for config in self.BUILDER_CONFIGS)
+            raise ValueError(f"`config` must be one of {names}, got {config_name!r}")
+        source = _local_file(language, data_dir)
         kwargs |= {"config_name": config_name, "data_dir": data_dir}
         super().__init__(*args, hash=_content_hash(hash, [source]), **kwargs)
-        _check_boundaries(self.config.boundaries)
+        _check_options(self.config.boundaries, self.config.lowercase)
         self._pool: dict[str, int] = {}
 
     @property
@@ -102,7 +111,6 @@ class Quoter(datasets.GeneratorBasedBuilder):
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the dataset; errors in the source file are raised as they are."""
-        kwargs.setdefault("download_config", datasets.DownloadConfig(max_retries=3))
         try:
             super().download_and_prepare(*args, **kwargs)
         except DatasetGenerationError as error:
@@ -152,10 +160,13 @@ class Quoter(datasets.GeneratorBasedBuilder):
     def _check_length(self, path: str, lines: int) -> None:
         """A file that ends before the test part begins is not the published one."""
         own = self.config.boundaries
-        needed = own[1] if own else BOUNDARIES[self.language][1] + 1
+        needed = (own or BOUNDARIES[self.language])[1] + 1
         if lines < needed:
             hint = "" if own else "; pass boundaries=(train_end, validation_end) for another file"
             raise ValueError(f"{path}: expected at least {needed} lines, got {lines}{hint}")
+        if not own and lines != LINES[self.language]:
+            published = f"the published file has {LINES[self.language]}"
+            logger.warning(f"{path} has {lines} lines, {published}: rows may be shifted")
 
     def _path(self, dl_manager: Any) -> str:
         """The source file: in `data_dir`, or downloaded."""
@@ -163,13 +174,7 @@ class Quoter(datasets.GeneratorBasedBuilder):
         if local is not None:
             return str(_existing(local, URL.format(self.language)))
         url = URL.format(self.language)
-        try:
-            return str(dl_manager.download(url))
-        except Exception as error:
-            raise FileNotFoundError(
-                f"{url} was not downloaded ({type(error).__name__}: {error}); get the file there, "
-                f"put it into a folder as {self.language}.txt and pass data_dir=<that folder>"
-            ) from error
+        return _download(dl_manager, url, f"{self.language}.txt")
 
 
 def load(
@@ -208,10 +213,28 @@ def load(
     return builder.as_dataset(split=split)
 
 
+def _download(dl_manager: Any, url: str, name: str) -> str:
+    """The path of a download that is tried three times; datasets caches it."""
+    pauses = [1, 5]
+    while True:
+        try:
+            return str(dl_manager.download(url))
+        except Exception as error:
+            gone = isinstance(error, FileNotFoundError) or "Offline" in type(error).__name__
+            if gone or not pauses:
+                raise FileNotFoundError(
+                    f"{url} was not downloaded ({type(error).__name__}); get the file there, put "
+                    f"it into a folder as {name} and pass data_dir=<that folder>"
+                ) from error
+            time.sleep(pauses.pop(0))
+
+
 def _local_file(language: str, data_dir: str | None) -> Path | None:
     """<data_dir>/<language>.txt, or with .gz if only that is there; `data_dir` may be the file."""
     if data_dir is None:
         return None
+    if "::" in data_dir:
+        raise ValueError(f"`data_dir` must be a path without '::', got {data_dir!r}")
     path = Path(data_dir).expanduser()
     if path.is_file():
         return path
@@ -227,13 +250,19 @@ def _existing(path: Path, url: str) -> Path:
     raise FileNotFoundError(f"{path} {what}; get it from {url} and put it there")
 
 
-def _check_boundaries(boundaries: Any) -> None:
+def _check_options(boundaries: Any, lowercase: Any) -> None:
+    if lowercase is not None and not isinstance(lowercase, bool):
+        raise TypeError(f"`lowercase` must be a bool or None, got {lowercase!r}")
     if boundaries is None:
         return
-    whole = len(boundaries) == 2 and all(type(line) is int for line in boundaries)
-    if not whole or not 0 <= boundaries[0] <= boundaries[1]:
-        rule = "be (train_end, validation_end), 0 <= train_end <= validation_end"
-        raise ValueError(f"`boundaries` must {rule}, got {boundaries!r}")
+    rule = "be ints (train_end, validation_end), 0 < train_end < validation_end"
+    error = f"`boundaries` must {rule}, got {boundaries!r}"
+    if not isinstance(boundaries, (tuple, list)) or len(boundaries) != 2:
+        raise TypeError(error)
+    if any(isinstance(line, bool) or not hasattr(line, "__index__") for line in boundaries):
+        raise TypeError(error)
+    if not 0 < boundaries[0] < boundaries[1]:
+        raise ValueError(error)
 
 
 def _content_hash(script: str | None, sources: list[Path | None]) -> str:
