@@ -20,14 +20,20 @@ def builders(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
     """(dataset, builder) of every config whose source file is there."""
     if arguments.quoter:
         present = [name for name in quoter.LANGUAGES if list(arguments.quoter.glob(f"{name}.txt*"))]
-        for config in [*present, *(f"{name}_quotes" for name in present)]:
+        for config in _some(present + [f"{name}_quotes" for name in present], arguments.quoter):
             yield "quoter", quoter.Quoter(config_name=config, data_dir=str(arguments.quoter))
     if arguments.du_div:
         for config in ("paper", "released"):
             yield "du_div", du_div.DuDiv(config_name=config, data_dir=str(arguments.du_div))
     if arguments.trec_web:
-        for config in trec_web.years_in(arguments.trec_web):
+        for config in _some(trec_web.years_in(arguments.trec_web), arguments.trec_web):
             yield "trec_web", trec_web.TrecWeb(config_name=config, data_dir=str(arguments.trec_web))
+
+
+def _some(configs: list[str], folder: Path) -> list[str]:
+    if not configs:
+        raise FileNotFoundError(f"{folder} holds none of the source files")
+    return configs
 
 
 def export(name: str, builder: Any, out: Path) -> dict[str, Any]:

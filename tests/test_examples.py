@@ -8,7 +8,7 @@ import runpy
 from collections import Counter
 
 import pytest
-from support import ROOT
+from support import ROOT, load
 
 SAMPLE = ROOT / "examples" / "sample"
 LANGUAGES = ("english", "modern_chinese", "ancient_chinese")
@@ -93,3 +93,26 @@ def test_missing_files_are_named(baselines, tmp_path, capsys, option):
     with pytest.raises(SystemExit):
         baselines["main"]([option, str(tmp_path)])
     assert f"{option}: {tmp_path}" in capsys.readouterr().err
+
+
+def test_table_of_the_du_div_card(shared_data, baselines):
+    """Each row of the card: a ranking of the 894 test queries under a protocol."""
+    card = (ROOT / "cards" / "du_div.md").read_text(encoding="utf-8")
+    lines = [line.strip("| ").split(" | ") for line in card.splitlines() if line.startswith("| ")]
+    head = next(line for line in lines if line[0] == "ranking")
+    rows = [line for line in lines if len(line) == len(head) and line[0] != "ranking"]
+    labels = baselines["load_labels"](shared_data / "du_div" / "query_doc_subtopics_doc15_2.json")
+    references = list(labels.values())
+    rankers = {
+        "random": baselines["random_documents"](0),
+        "file order": list,
+        "most subtopics first": baselines["most_subtopics_first"],
+        "greedy oracle": baselines["greedy_oracle"],
+    }
+    rankings = {name: [rank(query) for query in references] for name, rank in rankers.items()}
+    assert len(rows) == 12
+    for name, protocol, *figures in rows:
+        result = load("search_diversity").compute(
+            predictions=rankings[name], references=references, protocol=protocol
+        )
+        assert figures == [f"{result[key]:.4f}" for key in head[2:]], (name, protocol)

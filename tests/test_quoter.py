@@ -369,3 +369,11 @@ def test_plain_ascii_locale(tmp_path):
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert out.strip() == "[3, 1, 0, 1, 2]"
+
+
+@pytest.mark.parametrize("option", ["--quoter", "--trec-web"])
+def test_export_of_an_empty_folder(tmp_path, option):
+    pytest.importorskip("ir_datasets")
+    main = runpy.run_path(str(ROOT / "examples" / "export_datasets.py"))["main"]
+    with pytest.raises(FileNotFoundError, match="holds none of the source files$"):
+        main([str(tmp_path / "out"), option, str(tmp_path)])

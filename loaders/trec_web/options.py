@@ -34,8 +34,8 @@ def check_candidates(candidates: Any) -> str | dict[str, list[str]] | None:
     if not isinstance(candidates, Mapping):
         raise TypeError(message("candidates", rule, candidates))
     for query, docs in candidates.items():
-        listed = isinstance(docs, Sequence) and not isinstance(docs, str)
-        if not isinstance(query, str) or not listed or not all(isinstance(d, str) for d in docs):
+        strings = is_list(docs) and all(isinstance(doc, str) for doc in docs)
+        if not isinstance(query, str) or not strings:
             raise TypeError(message("candidates", rule, {query: docs}))
         if len(set(docs)) != len(docs):
             twice = next(doc for doc in docs if list(docs).count(doc) > 1)
@@ -44,12 +44,31 @@ def check_candidates(candidates: Any) -> str | dict[str, list[str]] | None:
     return {query: list(docs) for query, docs in candidates.items()}
 
 
+def check_rankings(name: str, run: Any) -> None:
+    """A mapping from ids, str, to lists."""
+    rule = "be a mapping query_id -> list of documents"
+    if not isinstance(run, Mapping):
+        raise TypeError(message(name, rule, type(run).__name__, "read_run() reads a file"))
+    for query, docs in run.items():
+        if not isinstance(query, str):
+            raise TypeError(message(name, f"{rule} with keys that are str", query))
+        if not is_list(docs):
+            raise TypeError(message(name, rule, type(docs).__name__, f"see query {query}"))
+
+
+def is_list(value: Any) -> bool:
+    """A list, a tuple or the like: not a str or bytes, and nothing without an order."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+
+
 def check_fold(fold: Any) -> tuple[int, int]:
     """(i, m) with 0 <= i < m."""
     rule = "be two ints (i, m) with 0 <= i < m and m >= 2"
     if not isinstance(fold, (tuple, list)) or len(fold) != 2:
         raise TypeError(message("fold", rule, fold))
-    i, m = (check_int("fold", value) for value in fold)
+    if any(isinstance(value, bool) or not hasattr(value, "__index__") for value in fold):
+        raise TypeError(message("fold", rule, fold))
+    i, m = map(int, fold)
     if m < 2 or not 0 <= i < m:
         raise ValueError(message("fold", rule, fold))
     return i, m

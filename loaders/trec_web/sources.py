@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the topics and judgements of a year are: in a folder, or at NIST through `ir_datasets`."""
 
-import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import datasets
 from filelock import FileLock
+
+from .reading import digest
 
 SITE = "https://trec.nist.gov/data/web"
 
@@ -46,6 +48,9 @@ def local_files(years: Sequence[str], data_dir: str) -> dict[str, Files]:
     if missing:
         problem = "lacks files of the TREC Web Track" if folder.is_dir() else "is not a folder"
         raise _not_found(f"`data_dir` {folder} {problem}", missing)
+    for year, kind in ((year, kind) for year in years for kind in range(2)):
+        if found[year][kind].is_dir():
+            raise _not_found(f"{found[year][kind]} is a folder, not a file", [(year, kind)])
     return found
 
 
@@ -61,7 +66,7 @@ def downloaded_files(years: Sequence[str], ir_datasets: Any) -> dict[str, Files]
         (year, kind)
         for year in years
         for kind, download in enumerate(downloads[year])
-        if not Path(download.path(force=False)).is_file()
+        if not os.path.isfile(download.path(force=False))  # noqa: PTH113 - never raises
     ]
     if lacking and datasets.config.HF_DATASETS_OFFLINE:
         raise _not_found("HF_DATASETS_OFFLINE forbids to download the TREC Web Track", lacking)
@@ -79,13 +84,15 @@ def downloaded_hashes(years: Sequence[str], ir_datasets: Any) -> list[str]:
     hashes = []
     for download in (d for pair in _downloads(years, ir_datasets).values() for d in pair):
         path = Path(download.path(force=False))
-        data = path.read_bytes() if path.is_file() else None
-        hashes.append(download.expected_md5 if data is None else hashlib.md5(data).hexdigest())
+        there = os.path.isfile(path)  # noqa: PTH113 - never raises
+        hashes.append(digest(path, "md5") if there else download.expected_md5)
     return hashes
 
 
 def _find(folder: Path, year: str, kind: int) -> Path | None:
-    return next((path for path in _places(folder, year, kind) if path.exists()), None)
+    """The first file, or a folder in its place."""
+    found = [path for path in _places(folder, year, kind) if path.exists()]
+    return next((path for path in found if path.is_file()), found[0] if found else None)
 
 
 def _places(folder: Path, year: str, kind: int) -> Iterator[Path]:
@@ -100,9 +107,14 @@ def _places(folder: Path, year: str, kind: int) -> Iterator[Path]:
 
 def _downloads(years: Sequence[str], ir_datasets: Any) -> dict[str, Files]:
     """Downloads of what ir_datasets calls clueweb09/en/trec-web-<year>/diversity."""
-    base = ir_datasets.util.home_path() / "clueweb09"
-    context = ir_datasets.util.DownloadConfig.context("clueweb09", base)
-    return {year: Files(*(context[name.format(year)] for name in IR_DATASETS)) for year in years}
+    try:
+        base = ir_datasets.util.home_path() / "clueweb09"
+        context = ir_datasets.util.DownloadConfig.context("clueweb09", base)
+        found = {year: Files(*(context[n.format(year)] for n in IR_DATASETS)) for year in years}
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
+        problem = f"ir_datasets cannot use its folder ({type(error).__name__}: {error})"
+        raise _not_found(problem, [(year, kind) for year in years for kind in range(2)]) from error
+    return found
 
 
 def _download(download: Any) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import random
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,11 @@ from typing import Any, ClassVar
 import datasets
 from datasets.exceptions import DatasetGenerationError
 
+from .library import import_ir_datasets
 from .options import ALL, Run, check_candidates, check_fold, check_int, config_of, message, years_of
-from .parsing import Judged, OtherYearError, Topic, import_ir_datasets, read_run, read_year
-from .reading import read_bytes
+from .parsing import Judged, OtherYearError, Topic, read_year
+from .reading import digest
+from .runs import read_run
 from .sources import YEARS, downloaded_files, downloaded_hashes, local_files
 
 _DESCRIPTION = """\
@@ -213,35 +214,6 @@ def load(
     return topics if folds is None else _split_fold(topics, *folds, seed)
 
 
-def align(run: Run, dataset: datasets.Dataset) -> list[list[str]]:
-    """Put the rankings of a run into the order of a dataset, to pass both to `search_diversity`.
-
-    Args:
-        run: {query_id: [document, ...]}, as `read_run` returns it.
-        dataset: has a column query_id.
-    Returns:
-        One ranking a row; an empty one where the run lacks the query. Queries of the run that the
-        dataset lacks are dropped. One warning counts both.
-    Raises:
-        TypeError: `run` is not a mapping, or `dataset` not a Dataset.
-    """
-    if not isinstance(run, Mapping):
-        rule = "be a mapping query_id -> list of documents"
-        raise TypeError(message("run", rule, type(run).__name__, "read_run() reads a file"))
-    if not isinstance(dataset, datasets.Dataset):
-        hint = "take one of its splits" if isinstance(dataset, Mapping) else "use load()"
-        raise TypeError(message("dataset", "be a Dataset", type(dataset).__name__, hint))
-    queries = list(dataset["query_id"])
-    missing, dropped = len(set(queries) - set(run)), len(set(run) - set(queries))
-    if missing or dropped:
-        warnings.warn(
-            f"the run lacks {missing} of the dataset's {len(queries)} queries (scored as empty "
-            f"rankings) and has {dropped} that the dataset lacks (dropped)",
-            stacklevel=2,
-        )
-    return [list(run.get(query, ())) for query in queries]
-
-
 def years_in(data_dir: str | os.PathLike[str]) -> list[str]:
     """Configs that a folder has the files for: its years, and "all" if it holds all four.
 
@@ -282,16 +254,14 @@ def _content_hash(
     script: str | None, years: Sequence[str], data_dir: str | None, candidates: Any
 ) -> str:
     """Name of a cache: code, major version of datasets, and the bytes of all sources."""
-    parts = [str(script).encode(), datasets.__version__.split(".")[0].encode()]
-    parts += [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    parts = [str(script), datasets.__version__.split(".")[0]]
+    parts += [digest(path) for path in sorted(Path(__file__).parent.glob("*.py"))]
     if data_dir is None:
-        parts += [text.encode() for text in downloaded_hashes(years, import_ir_datasets())]
+        parts += downloaded_hashes(years, import_ir_datasets())
     else:
-        files = local_files(years, data_dir).values()
-        parts += [read_bytes(path) for pair in files for path in pair]
+        parts += [digest(path) for pair in local_files(years, data_dir).values() for path in pair]
     if isinstance(candidates, str):
-        parts.append(read_bytes(Path(candidates).expanduser()))
+        parts.append(digest(Path(candidates).expanduser()))
     elif candidates is not None:
-        parts.append(json.dumps(candidates, sort_keys=True).encode())
-    digests = [hashlib.sha256(part).digest() for part in parts]
-    return hashlib.sha256(b"".join(digests)).hexdigest()[:32]
+        parts.append(json.dumps(candidates, sort_keys=True))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
