@@ -11,6 +11,7 @@ import re
 import shutil
 import socket
 import sys
+import tracemalloc
 from collections import Counter, defaultdict
 from pathlib import Path
 from xml.etree import ElementTree
@@ -73,12 +74,38 @@ ROWS = [
         "doc_ids": ["d10", "d9", "z", "é"],
         "subtopics": [["2"], ["2", "10"], [], []],
     },
+    *(
+        {
+            "query_id": str(number),
+            "query": f"query {number}",
+            "description": f"Find {number}.",
+            "doc_ids": [f"doc{number}"],
+            "subtopics": [["1"]],
+        }
+        for number in range(3, 51)
+    ),
 ]
+A_RUN = "1 Q0 b 1 0 t\n2 Q0 d9 1 0 t\n" + "".join(f"{n} Q0 doc{n} 1 0 t\n" for n in range(3, 51))
+OTHERS = {row["query_id"]: row["doc_ids"] for row in ROWS[2:]}
+TOPIC = """\
+<topic number="{0}" type="faceted">
+  <query>query {0}</query>
+  <description>Find {0}.</description>
+  <subtopic number="1" type="inf">It.</subtopic>
+</topic>
+"""
 
 
-def first_two(text, year="2009"):
+def complete(text, year="2009"):
+    """The two topics of a text with those that a year has beside them."""
     first = FIRST_TOPIC[year]
-    return text.format(first, first + 1).encode()
+    others = range(first + 2, first + 50)
+    text = text.format(first, first + 1)
+    if "</webtrack>" in text:
+        topics = "".join(map(TOPIC.format, others))
+        return text.replace("</webtrack>", f"{topics}</webtrack>").encode()
+    lines = [f"{n} 1 doc{n} 1\n" for n in others if n not in (95, 100)]
+    return (text + "".join(lines)).encode()
 
 
 def write(folder, year="2009", *, topics=TOPICS, qrels=QRELS, names=None):
@@ -87,7 +114,7 @@ def write(folder, year="2009", *, topics=TOPICS, qrels=QRELS, names=None):
     for name, text in zip(names, (topics, qrels), strict=True):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        data = first_two(text, year) if isinstance(text, str) else text
+        data = complete(text, year) if isinstance(text, str) else text
         path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return folder
 
@@ -134,14 +161,15 @@ def test_rows(files):
 def test_a_year_is_an_int_or_a_str(tmp_path, year):
     topics = trec_web.load(year, data_dir=write(tmp_path, str(year)))
     first = FIRST_TOPIC[str(year)]
-    assert topics["query_id"][:] == [str(first), str(first + 1)]
+    assert topics["query_id"][:] == [str(number) for number in range(first, first + 50)]
 
 
 def test_no_year_is_all_years_in_the_order_of_the_topics(tmp_path):
     for year in reversed(NIST):
         write(tmp_path, year)
     topics = trec_web.load(data_dir=tmp_path)
-    assert topics["query_id"][:] == ["1", "2", "51", "52", "101", "102", "151", "152"]
+    judged = [number for number in range(1, 201) if number not in (95, 100)]
+    assert topics["query_id"][:] == list(map(str, judged))
 
 
 SPELLINGS = {
@@ -156,7 +184,7 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_spellings_of_the_same_files(tmp_path, spelling):
-    topics, qrels = (SPELLINGS[spelling](first_two(text)) for text in (TOPICS, QRELS))
+    topics, qrels = (SPELLINGS[spelling](complete(text)) for text in (TOPICS, QRELS))
     assert list(trec_web.load(2009, data_dir=write(tmp_path, topics=topics, qrels=qrels))) == ROWS
 
 
@@ -207,21 +235,29 @@ def test_real_runs_score_as_ndeval_says(real, search_diversity, year):
             assert f"{per_query[key][i]:.6f}" == f"{value:.6f}", (topic, key)
 
 
-def test_topics_without_judgements_are_left_out_and_named(tmp_path, caplog):
-    only_first = "{0} 1 b 1\n"
-    topics = trec_web.load(2009, data_dir=write(tmp_path, qrels=only_first))
-    assert topics["query_id"][:] == ["1"]
-    assert "no judgements, left out: topics 2" in caplog.text
-
-
 def test_topics_95_and_100_are_known_to_have_no_judgements(real, caplog):
     assert not {"95", "100"} & set(trec_web.load(2010, data_dir=real)["query_id"])
     assert not caplog.text
 
 
+def test_only_ascii_blanks_part_columns(tmp_path):
+    docs = ["a\u00a0b", "a\u0085b", "a\u2028b", "a\x0bb", "a\x1cb"]
+    lines = "".join(f"{{0}} 1 {doc} 1\n" for doc in docs)
+    topics = trec_web.load(2009, data_dir=write(tmp_path, qrels=QRELS + lines))
+    assert topics[0]["doc_ids"] == sorted(["a", "b", *docs])
+
+
+def test_only_ascii_blanks_of_a_query_become_spaces(tmp_path):
+    text = TOPICS.replace("être", "\u00a0être\t \n là\u0085")
+    topics = trec_web.load(2009, data_dir=write(tmp_path, topics=text))
+    assert topics[1]["query"] == "\u00a0être là\u0085"
+
+
 # What it refuses
 
 XML = "<t><topic number='1'><query>q</query></topic>{}</t>"
+LONG = b"9" * 5000
+NOT_NATURAL = ":2: expected a natural number without leading zeros, of at most 18 digits as "
 BROKEN_QRELS = [
     (
         "contradiction",
@@ -240,6 +276,19 @@ BROKEN_QRELS = [
     ("lone CR", b"1 1 a 1\r1 1 b 1\r", ":1: expected 4 columns"),
     ("judgement 1.5", b"1 1 a 1.5\n", ":1: expected an integer as judgement, got '1.5'"),
     ("judgement 1_0", b"1 1 a 1_0\n", ":1: expected an integer as judgement, got '1_0'"),
+    *(
+        (f"subtopic {number}", f"1 1 a 1\n1 {number} a 1\n".encode(), NOT_NATURAL + got)
+        for number, got in {"01": "subtopic, got '01'", "00": "subtopic, got '00'"}.items()
+    ),
+    ("topic 01", b"1 1 a 1\n01 2 a 1\n", NOT_NATURAL + "topic, got '01'"),
+    ("long topic", b"1 1 a 1\n%s 1 a 1\n" % LONG, NOT_NATURAL + f"topic, got '{'9' * 60}...'"),
+    ("long subtopic", b"1 1 a 1\n1 %s a 1\n" % LONG, NOT_NATURAL + "subtopic, got '999"),
+    (
+        "long judgement",
+        b"1 1 a 1\n1 1 b %s\n" % LONG,
+        ":2: expected an integer of at most 18 digits as judgement, got '999",
+    ),
+    ("Arabic digits", "1 1 a ١\n".encode(), ":1: expected an integer as judgement, got '١'"),
     ("subtopic x", b"1 x a 1\n", ":1: expected a natural number as subtopic, got 'x'"),
     ("topic x", b"x 1 a 1\n", ":1: expected a natural number as topic, got 'x'"),
     (
@@ -257,7 +306,7 @@ BROKEN_QRELS = [
 BROKEN_TOPICS = [
     ("UTF-16", TOPICS.encode("utf-16"), ":1: expected text in the encoding UTF-8"),
     ("no gzip", b"\x1f\x8bno gzip", ":1: expected a whole gzip file, got "),
-    ("cut", first_two(TOPICS)[:300], ":10: expected topics in XML, got "),
+    ("cut", complete(TOPICS)[:300], ":10: expected topics in XML, got "),
     ("no XML", b"1:quotes\n", ":1: expected topics in XML, got "),
     ("empty", b"", ":1: expected topics in XML, got no element found"),
     ("no topics", b"<t/>", ":1: expected topics, got none"),
@@ -287,7 +336,30 @@ BROKEN_TOPICS = [
         b"<t><topic number='1'>\n<subtopic number='1'/></topic></t>",
         ":2: expected a subtopic with number and type",
     ),
-    ("a judged topic lacks", XML.format("").encode(), ": expected the topics that "),
+    *(
+        (name, b"<t>\n<topic number='%s'><query>q</query></topic></t>" % number, message)
+        for name, number, message in [
+            ("topic 01", b"01", NOT_NATURAL + "topic, got '01'"),
+            ("a long number", LONG, NOT_NATURAL + f"topic, got '{'9' * 60}...'"),
+            ("topic x", b"x", ":2: expected a natural number as topic, got 'x'"),
+        ]
+    ),
+    *(
+        (
+            f"two of {tag}",
+            f"<t><topic number='1'><query>q</query><{tag}/>\n<{tag}>r</{tag}></topic></t>".encode(),
+            message,
+        )
+        for tag, message in {
+            "query": ":1: expected one <query> a topic, got a second one",
+            "description": ":2: expected one <description> a topic, got a second one",
+        }.items()
+    ),
+    (
+        "a judged topic lacks",
+        XML.format("").encode(),
+        ": expected 50 topics, 1 to 50, got 1, first missing: 2; the file is not as published",
+    ),
 ]
 
 
@@ -306,11 +378,44 @@ def test_broken_topics_are_refused_by_file_and_line(tmp_path, case, data, messag
     refused(write(tmp_path, topics=data), "2009.topics.full.xml", message)
 
 
+@pytest.mark.parametrize(("year", "n_judged"), {"2009": 50, "2010": 48, "2012": 50}.items())
+@pytest.mark.parametrize("cached", [False, True])
+def test_judgements_that_are_cut_between_topics_are_refused(tmp_path, year, n_judged, cached):
+    first = FIRST_TOPIC[year]
+    write(tmp_path, year)
+    if cached:
+        trec_web.load(year, data_dir=tmp_path)
+    path = tmp_path / f"{year}.qrels.diversity"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for line in lines if int(line.split()[0]) < first + 24))
+    message = (
+        f"{path}: expected {n_judged} judged topics, {first} to {first + 49 - (year == '2010')}, "
+        f"got 24, first missing: {first + 24}; the file is not as published"
+    )
+    for _ in range(2):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            trec_web.load(year, data_dir=tmp_path)
+
+
+def test_judgements_of_a_topic_that_has_none_are_refused(tmp_path):
+    write(tmp_path, "2010", qrels=QRELS + "95 1 a 1\n")
+    message = ": expected the 48 judged topics of 2010, got 49, too many: 95"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        trec_web.load(2010, data_dir=tmp_path)
+
+
 def test_a_folder_given_for_a_file(files):
     (files / "2009.qrels.diversity").unlink()
     (files / "2009.qrels.diversity").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"2009\.qrels\.diversity is a folder, not a file"):
+    with pytest.raises(
+        FileNotFoundError, match=r"2009\.qrels\.diversity is a folder, not a file"
+    ) as e:
         trec_web.load(2009, data_dir=files)
+    assert "https://trec.nist.gov/data/web/09/qrels.diversity.gz as 2009." in str(e.value)
+    assert "wt09" not in str(e.value)
+    (files / "09").mkdir()
+    (files / "09" / "qrels.diversity").write_bytes(complete(QRELS))
+    assert list(trec_web.load(2009, data_dir=files)) == ROWS
 
 
 @pytest.mark.parametrize("year", [2008, 2013, "09", "all", 2009.0, True, ""])
@@ -329,8 +434,10 @@ OPTIONS = [
     ({"fold": (2, 2)}, ValueError, "`fold` must be two ints (i, m) with 0 <= i < m and m >= 2, "),
     ({"fold": (-1, 2)}, ValueError, "`fold` must be two ints"),
     ({"fold": (0, 1)}, ValueError, "`fold` must be two ints"),
-    ({"fold": (0, 1.5)}, TypeError, "`fold` must be an int, got 1.5"),
-    ({"fold": (0, 3)}, ValueError, "`fold` must have m <= 2, the number of topics, got (0, 3)"),
+    ({"fold": (0, 1.5)}, TypeError, "`fold` must be two ints (i, m) with 0 <= i < m and m >= 2, "),
+    ({"fold": (0.0, 2)}, TypeError, "`fold` must be two ints (i, m) with 0 <= i < m and m >= 2, "),
+    ({"fold": (True, 2)}, TypeError, "`fold` must be two ints (i, m)"),
+    ({"fold": (0, 51)}, ValueError, "`fold` must have m <= 50, the number of topics, got (0, 51)"),
     ({"candidates": 3}, TypeError, "`candidates` must be the path of a run, or a mapping query_id"),
     ({"candidates": {"1": "a"}}, TypeError, "`candidates` must be the path of a run, or a mapping"),
     ({"candidates": {1: ["a"]}}, TypeError, "`candidates` must be the path of a run, or a mapping"),
@@ -342,7 +449,7 @@ OPTIONS = [
     (
         {"candidates": {"1": ["a"], "2": []}},
         ValueError,
-        "`candidates` must have documents for every topic, got none for 1 of 2, first 2",
+        "`candidates` must have documents for every topic, got none for 49 of 50, first 2",
     ),
     ({"candidates": "no.run"}, FileNotFoundError, "no.run does not exist"),
 ]
@@ -366,12 +473,12 @@ def test_names(tmp_path, year, own, folder, zipped):
     if zipped == "the other way":
         names = [n.removesuffix(".gz") if n.endswith(".gz") else f"{n}.gz" for n in names]
     write(tmp_path, year, names=[folder.format(year, year[2:]) + name for name in names])
-    assert len(trec_web.load(year, data_dir=tmp_path)) == 2
+    assert len(trec_web.load(year, data_dir=tmp_path)) == REAL.get(year, 50)
 
 
 def test_a_file_of_another_year_under_the_same_name_is_refused(tmp_path):
     write(tmp_path, "2012", names=NIST["2012"])
-    assert len(trec_web.load(2012, data_dir=tmp_path)) == 2
+    assert len(trec_web.load(2012, data_dir=tmp_path)) == 50
     with pytest.raises(ValueError, match=r"full-topics\.xml:4: expected topics 101 to 150 of 2011"):
         trec_web.load(2011, data_dir=tmp_path)
 
@@ -447,20 +554,75 @@ def test_without_ir_datasets_it_says_what_to_install(files, monkeypatch):
             trec_web.load(2009, data_dir=data_dir, n_docs=1)
 
 
+NO_HOME = """
+import os
+import sys
+from pathlib import Path
+from quotediv.loaders import trec_web
+homes = sys.argv[2:]
+for name in ("HOME", "IR_DATASETS_HOME", "IR_DATASETS_TMP"):
+    os.environ.pop(name, None)
+    os.environ |= {name: homes.pop(0)} if homes else {}
+before = dict(os.environ)
+print(len(trec_web.load(2009, data_dir=sys.argv[1])))
+import ir_datasets
+print(ir_datasets.__name__, dict(os.environ) == before)
+"""
+NO_HOME_NO_FILES = """
+import sys
+from quotediv.loaders import trec_web
+for _ in range(2):
+    try:
+        trec_web.load(2009)
+    except FileNotFoundError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("n_set", [1, 2, 3])
+def test_files_on_disk_need_no_home_of_ir_datasets(files, tmp_path, n_set):
+    (tmp_path / "file").touch()
+    out = run_python(NO_HOME, tmp_path, files, *[tmp_path / "file" / "home"] * n_set)
+    assert out.split() == ["50", "ir_datasets", "True"]
+
+
+@pytest.mark.parametrize("offline", ["0", "1"])
+def test_a_home_that_cannot_be_says_where_to_get_the_files(tmp_path, offline):
+    (tmp_path / "file").touch()
+    homes = {"IR_DATASETS_HOME": str(tmp_path / "file" / "home"), "HF_DATASETS_OFFLINE": offline}
+    lines = run_python(NO_HOME_NO_FILES, tmp_path, **homes).splitlines()
+    assert lines[:5] == lines[5:]
+    assert lines[0].startswith("ir_datasets cannot use its folder (NotADirectoryError: ")
+    assert lines[1] == "put into a folder"
+    assert "https://trec.nist.gov/data/web/09/wt09.topics.full.xml as 2009.topics" in lines[2]
+    assert "https://trec.nist.gov/data/web/09/qrels.diversity.gz as 2009.qrels" in lines[3]
+    assert lines[4] == "and pass data_dir=<that folder>"
+
+
+def test_a_home_that_is_a_file_says_where_to_get_the_files(tmp_path, monkeypatch, no_network):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "file"))
+    for offline in (True, False):
+        monkeypatch.setattr(datasets.config, "HF_DATASETS_OFFLINE", offline)
+        with pytest.raises(FileNotFoundError, match="and pass data_dir=<that folder>"):
+            trec_web.load(2009)
+    assert not no_network
+
+
 # Candidates, samples, folds
 
 
 def test_candidates_order_and_restrict_the_documents(files, tmp_path):
-    run = {"2": ["z", "unjudged", "d9"], "1": ["b"], "51": ["x"]}
+    run = {"2": ["z", "unjudged", "d9"], "1": ["b"], "51": ["x"], **OTHERS}
     topics = trec_web.load(2009, data_dir=files, candidates=run)
-    assert topics["doc_ids"][:] == [["b"], ["z", "unjudged", "d9"]]
-    assert topics["subtopics"][:] == [[["1"]], [[], [], ["2", "10"]]]
+    assert topics["doc_ids"][:2] == [["b"], ["z", "unjudged", "d9"]]
+    assert topics["subtopics"][:2] == [[["1"]], [[], [], ["2", "10"]]]
     topics = trec_web.load(2009, data_dir=files, candidates=run, n_docs=2)
-    assert topics["doc_ids"][:] == [["b"], ["z", "unjudged"]]
+    assert topics["doc_ids"][:2] == [["b"], ["z", "unjudged"]]
     lines = [f"{q} Q0 {d} {i} {-i} tag\n" for q in run for i, d in enumerate(run[q], 1)]
     (tmp_path / "a.run").write_text("".join(lines), encoding="utf-8")
     topics = trec_web.load(2009, data_dir=files, candidates=tmp_path / "a.run")
-    assert topics["doc_ids"][:] == [["b"], ["z", "unjudged", "d9"]]
+    assert topics["doc_ids"][:2] == [["b"], ["z", "unjudged", "d9"]]
 
 
 def test_candidates_on_real_files(real):
@@ -510,7 +672,7 @@ def test_each_topic_is_tested_in_one_fold(real, m):
 @pytest.mark.parametrize("change", ["topics", "qrels", "run"])
 def test_an_edited_file_of_the_same_size_and_time_gives_new_rows(files, tmp_path, change):
     run = tmp_path / "a.run"
-    run.write_text("1 Q0 b 1 0 t\n2 Q0 d9 1 0 t\n", encoding="ascii")
+    run.write_text(A_RUN, encoding="ascii")
     path, old, new = {
         "topics": (files / "2009.topics.full.xml", b"proverbs", b"sayings!"),
         "qrels": (files / "2009.qrels.diversity", b"1 1 b 1", b"1 2 b 1"),
@@ -532,6 +694,18 @@ def test_a_prepared_dataset_needs_no_parsing(files, monkeypatch):
     trec_web.load(2009, data_dir=files)
     monkeypatch.setattr(trec_web.TrecWeb, "_generate_examples", None)
     assert list(trec_web.load(2009, data_dir=files)) == ROWS
+
+
+def test_files_are_hashed_piece_by_piece(tmp_path):
+    path = tmp_path / "large"
+    path.write_bytes(bytes(1 << 24))
+    module = importlib.import_module("quotediv.loaders.trec_web.reading")
+    tracemalloc.start()
+    found = module.digest(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == hashlib.sha256(bytes(1 << 24)).hexdigest()
+    assert peak < 1 << 20
 
 
 def test_streaming(files):
@@ -629,7 +803,7 @@ from datasets import load_dataset
 script, data_dir, run = sys.argv[1:]
 options = {"data_dir": data_dir, "trust_remote_code": True}
 print(load_dataset(script, "2009", **options)["test"].to_list())
-print(load_dataset(script, "2009", candidates=run, n_docs=1, **options)["test"]["doc_ids"])
+print(load_dataset(script, "2009", candidates=run, n_docs=1, **options)["test"]["doc_ids"][:2])
 """
 
 
@@ -638,7 +812,7 @@ def test_as_a_loading_script(files, tmp_path):
         pytest.skip("loading scripts need datasets 3")
     folder = shutil.copytree(ROOT / "loaders" / "trec_web", tmp_path / "trec_web")
     run = tmp_path / "a.run"
-    run.write_text("1 Q0 b 1 0 t\n2 Q0 d9 1 0 t\n", encoding="ascii")
+    run.write_text(A_RUN, encoding="ascii")
     home = tmp_path / "home"
     home.mkdir()
     rows, docs = run_python(SCRIPT, home, folder, files, run).splitlines()

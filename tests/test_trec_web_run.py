@@ -55,6 +55,17 @@ def test_a_path_is_a_str_too(write):
     assert trec_web.read_run(str(write(RUN))) == READ
 
 
+@pytest.mark.parametrize("blank", ["\u00a0", "\u0085", "\u2028", "\x0b", "\x1c"])
+def test_only_ascii_blanks_part_columns(write, blank):
+    text = f"7 Q0 a{blank}b 1 1 t\n7 Q0 c 2 0 t{blank}\n"
+    assert trec_web.read_run(write(text)) == {"7": [f"a{blank}b", "c"]}
+
+
+@pytest.mark.parametrize("score", ["1", "+1.", ".5", "1.5E-3", "1e+2", "0" * 5000 + "1", "1e-400"])
+def test_decimal_scores(write, score):
+    assert trec_web.read_run(write(f"7 Q0 a 1 {score} t\n")) == {"7": ["a"]}
+
+
 def test_columns_that_disagree(write):
     path = write("7 Q0 a 1 0.1 t\n7 Q0 b 2 0.2 t\n8 Q0 a 1 0.2 t\n8 Q0 b 2 0.1 t\n")
     message = (
@@ -69,7 +80,7 @@ def test_columns_that_disagree(write):
 
 
 def test_equal_scores(write):
-    path = write("7 Q0 a 1 1 t\n7 Q0 é 2 1 t\n7 Q0 z 3 1 t\n7 Q0 top 4 -inf t\n")
+    path = write("7 Q0 a 1 1 t\n7 Q0 é 2 1 t\n7 Q0 z 3 1 t\n7 Q0 top 4 -1e3 t\n")
     assert trec_web.read_run(path)["7"] == ["a", "é", "z", "top"]
     assert trec_web.read_run(path, order="rank")["7"] == ["a", "é", "z", "top"]
     assert trec_web.read_run(path, order="score")["7"] == ["é", "z", "a", "top"]
@@ -90,9 +101,17 @@ BROKEN = {
     "duplicate": (b"7 Q0 a 1 1 t\n8 Q0 a 1 1 t\n7 Q0 a 2 0 t\n", ":3: document a of topic 7 is in "
                   "line 1 already"),
     "rank": (b"7 Q0 a 1.0 1 t\n", ":1: expected an integer as rank, got '1.0'"),
-    "score": (b"7 Q0 a 1 high t\n", ":1: expected a number as score, got 'high'"),
-    "NaN": (b"7 Q0 a 1 nan t\n", ":1: expected a number as score, got 'nan'"),
-    "digits": (b"7 Q0 a 1 1_0 t\n", ":1: expected a number as score, got '1_0'"),
+    **{
+        f"score {score}": (f"7 Q0 a 1 {score} t\n".encode(), ":1: expected a finite number as "
+                           f"score, got '{score}'")
+        for score in ("high", "nan", "1_0", "inf", "-inf", "Infinity", "1e400", "١", "0x1", ".", "1e")
+    },
+    "long rank": (b"7 Q0 a 1 1 t\n7 Q0 b %s 1 t\n" % (b"9" * 5000), ":2: expected an integer of at "
+                  f"most 18 digits as rank, got '{'9' * 60}...'"),
+    "long score": (b"7 Q0 a 1 %s t\n" % (b"9" * 5000), ":1: expected a finite number as score, got "
+                   f"'{'9' * 60}...'"),
+    "no ASCII blank": ("7 Q0 a 1\u00a01 t\n".encode(), ":1: expected 6 columns (topic, Q0, document, "
+                       "rank, score, tag), got 5"),
     "Latin-1": (b"7 Q0 a 1 1 t\n7 Q0 \xe9 1 1 t\n", ":2: expected text in the encoding UTF-8, got "
                 "byte 0xe9"),
     "gzip cut": (gzip.compress(RUN.encode())[:-9], "expected a whole gzip file"),
@@ -159,7 +178,36 @@ def test_align_counts_what_does_not_match(topics):
     assert messages[0].startswith("the run lacks 0 of the dataset's 1 queries")
 
 
+@pytest.mark.parametrize("form", ["arrow", "numpy", "pandas"])
+def test_align_takes_any_format(topics, form):
+    rankings, messages = recorded(lambda: trec_web.align(READ, topics.with_format(form)))
+    assert rankings == [READ["8"], READ["7"]]
+    assert not messages
+
+
+WRONG_RUNS = [
+    ({7: ["a"]}, TypeError, "with keys that are str, got 7"),
+    ({"7": "a"}, TypeError, "`run` must be a mapping query_id -> list of documents, got 'str'; see "
+     "query 7"),
+    ({"7": {"a": 1.0}}, TypeError, "list of documents, got 'dict'; see query 7"),
+    ({"7": {"a"}}, TypeError, "list of documents, got 'set'; see query 7"),
+    ({"7": None}, TypeError, "list of documents, got 'NoneType'; see query 7"),
+    ({"7": b"a"}, TypeError, "list of documents, got 'bytes'; see query 7"),
+    ({"51": ["a"], "52": []}, ValueError, "`run` must rank queries of the dataset, got none of them "
+     "in 2 queries, first '51'; the dataset has 2, first '8': is it of another year?"),
+    ({}, ValueError, "`run` must rank queries of the dataset, got none of them in 0 queries"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "exception", "message"), WRONG_RUNS)
+def test_align_refuses_wrong_runs(topics, run, exception, message):
+    with pytest.raises(exception, match=re.escape(message)):
+        trec_web.align(run, topics)
+
+
 def test_align_refuses(topics):
+    with pytest.raises(ValueError, match="`dataset` must have a column query_id, got "):
+        trec_web.align(READ, topics.remove_columns("query_id"))
     parts = datasets.DatasetDict({"test": topics})
     with pytest.raises(TypeError, match="must be a Dataset, got 'DatasetDict'; take one"):
         trec_web.align(READ, parts)
@@ -212,6 +260,14 @@ def test_the_example_takes_a_protocol_and_depths(shared_data, score):
     assert done.returncode == 0, done.stderr
     assert re.search(r"^ERR-IA@3 ", done.stdout, re.MULTILINE)
     assert "protocol:recipe" in done.stdout
+
+
+def test_the_example_refuses_a_run_of_another_year(shared_data, score):
+    folder = shared_data / "trec_web"
+    done = score(folder / "indri.2009.run", "--year", "2010", "--data-dir", folder)
+    assert done.returncode == 2
+    assert "is it of another year?" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_example_says_what_is_wrong_in_one_line(score, tmp_path):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from .library import import_ir_datasets
-from .reading import INTEGER, NATURAL, check_number, read_fields, read_text, shortened
+from .reading import INTEGER, NATURAL, check_number, read_fields, read_text
 
 FIRST_YEAR = 2009
 TOPICS_A_YEAR = 50

@@ -212,19 +212,33 @@ def _read_matrices(matrices: NDArray[Any], start: int) -> Judgements:
         got = Plain(f"{matrices.dtype} of shape {matrices.shape}")
         rule = "be signed ints or floats, documents x subtopics for each query"
         raise ValueError(message("references", rule, got))
+    ones = matrices == 1
+    if (ones | (matrices == 0)).all():
+        kept = np.ones(matrices.shape[:2], bool)
+        position = None
+    else:
+        ones, kept = _without_padding(matrices, ones, start)
+        position = np.cumsum(kept, axis=1) - 1
+    cell = np.flatnonzero(ones)  # faster than nonzero() of three axes
+    doc, key = np.divmod(cell, max(1, matrices.shape[2]))
+    query, row = np.divmod(doc, max(1, matrices.shape[1]))
+    doc = row if position is None else position[query, row]
+    n_rows = np.full(len(matrices), matrices.shape[1], np.int64)
+    return Judgements(None, kept.sum(axis=1), query, doc, key, kept.ravel(), n_rows)
+
+
+def _without_padding(
+    matrices: NDArray[Any], ones: NDArray[np.bool_], start: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The ones outside rows and columns of padding, and the rows that are documents."""
     padding = matrices == PADDING
-    wrong = ~(padding | (matrices == 0) | (matrices == 1))
-    rows, columns = ~padding.all(axis=2), ~padding.all(axis=1)
-    rows |= not matrices.shape[2]  # without columns a row is a document that covers nothing
-    real = rows[:, :, None] & columns[:, None, :]
+    wrong = ~(padding | ones | (matrices == 0))
     _refuse_cell("hold 0, 1, or -100 in rows and columns of padding", wrong, matrices, start)
+    rows, columns = ~padding.all(axis=2), ~padding.all(axis=1)
+    real = rows[:, :, None] & columns[:, None, :]
     rule = "hold -100 only in whole rows and columns of padding"
     _refuse_cell(rule, padding & real, matrices, start)
-    query, row, column = np.nonzero((matrices == 1) & real)
-    position = np.cumsum(rows, axis=1) - 1
-    n_rows = np.full(len(matrices), matrices.shape[1], np.int64)
-    n_docs = rows.sum(axis=1)
-    return Judgements(None, n_docs, query, position[query, row], column, rows.ravel(), n_rows)
+    return ones & real, rows
 
 
 def _read_matrix(row: Any, query: int) -> Judgements:

@@ -109,14 +109,16 @@ def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) ->
     References:
         Clarke et al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008.
     """
-    kind = _exact_type(alpha, covers.shape[1], len(covers)) if weights is None else np.float64
-    gains = np.zeros(covers.shape[1:], kind)
-    left = np.ones(covers.shape[1:], kind)
-    for subtopic, cover in enumerate(covers):
-        shown = cover.astype(kind)
-        np.cumprod(1 - kind(alpha) * shown[:-1], axis=0, out=left[1:])
-        shown *= left if weights is None else left * weights[subtopic]
-        gains += shown
+    subtopics, depth, queries = covers.shape
+    kind = _exact_type(alpha, depth, subtopics) if weights is None else np.float64
+    shown = covers.astype(kind)
+    left = np.ones((subtopics, queries), kind)  # (1 - alpha)^c
+    gains = np.zeros((depth, queries), kind)
+    for rank, gain in enumerate(gains):
+        worth = left if weights is None else left * weights
+        for share in shown[:, rank] * worth:
+            gain += share
+        left *= 1 - kind(alpha) * shown[:, rank]
     return gains.astype(np.float64, copy=False)
 
 
@@ -182,21 +184,13 @@ def greedy_gains(
         for label, weight in zip(shown, weights, strict=True):
             gains += np.multiply(label, weight, out=share)
         worth = gains if value is None else value(gains)
-        best = _first_largest(np.where(placed, -1, worth))
+        left = np.where(placed, -1, worth)
+        best = (left == left.max(axis=0)).argmax(axis=0)  # left.argmax(axis=0), but faster
         cells = best * queries + np.arange(queries)
         ideal[rank] = worth.take(cells)
         placed.ravel()[cells] = True
         weights *= 1 - kind(alpha) * flat.take(cells, axis=1)
     return ideal
-
-
-def _first_largest(values: NDArray[Any]) -> Ints:
-    """(n, Q) -> (Q,) int, `values.argmax(axis=0)`, which numpy finds slowly for small n."""
-    largest = values.max(axis=0)
-    index = np.zeros(len(largest), np.int64)
-    for row in range(len(values) - 1, -1, -1):
-        index[values[row] == largest] = row
-    return index
 
 
 def count_order(labels: Bools, depth: int) -> Ints:
