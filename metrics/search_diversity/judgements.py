@@ -46,7 +46,8 @@ def read_judgements(references: Any, *, int_ids: bool, start: int) -> Judgements
         return _read_table(references, int_ids, start)
     if isinstance(references, np.ndarray):
         return _read_matrices(references, start)
-    if all(isinstance(row, Mapping) for row in references):
+    kinds = set(map(type, references))
+    if kinds == {dict} or all(isinstance(row, Mapping) for row in references):
         return _read_mappings(references, int_ids, start)
     return _join([_read_matrix(row, start + i) for i, row in enumerate(references)])
 
@@ -54,7 +55,7 @@ def read_judgements(references: Any, *, int_ids: bool, start: int) -> Judgements
 def _read_mappings(rows: list[Any], int_ids: bool, start: int) -> Judgements:
     """Flatten {document: subtopics} mappings, or rows of the columns `doc_ids`, `subtopics`."""
     if all("doc_ids" not in row for row in rows):
-        docs, subsets = [list(row) for row in rows], [row.values() for row in rows]
+        docs, subsets = rows, [row.values() for row in rows]
     else:
         pairs = [_doc_columns(row, query) for query, row in enumerate(rows, start)]
         docs, subsets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -64,7 +65,7 @@ def _read_mappings(rows: list[Any], int_ids: bool, start: int) -> Judgements:
     subtopics = _checked_subsets(subtopics, n_docs, start)
     n_labels = np.fromiter(map(len, subtopics), np.int64, len(subtopics))
     labels = _checked_labels(list(chain.from_iterable(subtopics)), n_docs, n_labels, start)
-    table = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+    table = {label: code for code, label in enumerate(set(labels))}  # in whatever order
     codes = np.fromiter(map(table.__getitem__, labels), np.int64, len(labels))
     return _judgements(_string_array(ids), n_docs, n_labels, codes, list(table))
 

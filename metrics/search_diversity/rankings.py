@@ -34,13 +34,14 @@ def read_rankings(predictions: Any, *, start: int) -> Rankings:
         return _read_arrow(predictions, start)
     if isinstance(predictions, np.ndarray):
         return _read_array(predictions)
-    n_ranked = np.fromiter(map(_length, predictions), np.int64, len(predictions))
     if set(map(type, predictions)) == {list}:
+        n_ranked = np.fromiter(map(len, predictions), np.int64, len(predictions))
         flat = list(chain.from_iterable(predictions))
         if flat and set(map(type, flat)) == {str}:
             return Rankings("ids", n_ranked, _string_array(flat))
     rows = [_row(row, start + i) for i, row in enumerate(predictions)]
     kind = _kind(rows, start)
+    n_ranked = np.fromiter(map(len, rows), np.int64, len(rows))
     dtypes = {getattr(row, "dtype", None) for row in rows}
     if len(dtypes) == 1 and None not in dtypes:
         return Rankings(kind, n_ranked, np.concatenate(rows))
@@ -48,10 +49,6 @@ def read_rankings(predictions: Any, *, start: int) -> Rankings:
     if kind == "ids":
         return Rankings(kind, n_ranked, _string_array(flat))
     return Rankings(kind, n_ranked, np.array(flat, np.float64 if kind == "scores" else np.int64))
-
-
-def _length(row: Any) -> int:
-    return len(row) if hasattr(row, "__len__") and getattr(row, "shape", True) != () else 0
 
 
 def _row(row: Any, query: int) -> Any:
