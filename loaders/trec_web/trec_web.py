@@ -16,10 +16,12 @@ from datasets.exceptions import DatasetGenerationError
 
 from .library import import_ir_datasets
 from .options import ALL, Run, check_candidates, check_fold, check_int, config_of, message, years_of
-from .parsing import Judged, OtherYearError, Topic, read_year
+from .parsing import Judged, OtherYearError, Topic, published_topics, read_year
 from .reading import digest
 from .runs import read_run
 from .sources import YEARS, downloaded_files, downloaded_hashes, local_files
+
+logger = datasets.logging.get_logger(__name__)
 
 _DESCRIPTION = """\
 The diversity task of the TREC Web Tracks 2009 to 2012: 198 web queries, the documents of ClueWeb09
@@ -211,7 +213,18 @@ def load(
     )
     builder.download_and_prepare()
     topics = builder.as_dataset(split="test")
+    _warn_unless_published(list(topics["query_id"]), years_of(name))
     return topics if folds is None else _split_fold(topics, *folds, seed)
+
+
+def _warn_unless_published(topics: list[str], years: Sequence[str]) -> None:
+    published = [number for year in years for number in published_topics(year)]
+    if topics != published:
+        missing = len(set(published) - set(topics))
+        logger.warning(
+            f"not the published topics: {missing} of the {len(published)} judged topics of "
+            f"{', '.join(years)} are missing, {len(set(topics) - set(published))} are others"
+        )
 
 
 def years_in(data_dir: str | os.PathLike[str]) -> list[str]:

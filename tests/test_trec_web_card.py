@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The card of the TREC Web Track: its metadata, and its figures measured anew."""
+
+import importlib.util
+import random
+
+import datasets
+import pytest
+import yaml
+from quotediv.loaders import trec_web
+from support import ROOT, recorded
+
+CARD = ROOT / "cards" / "trec_web.md"
+KEYS = [f"{name}@{k}" for k in (5, 10) for name in ("alpha-NDCG", "ERR-IA", "S-recall")]
+PROTOCOLS = ("standard", "released", "recipe")
+SIZES = {"2009": 50, "2010": 48, "2011": 50, "2012": 50, "all": 198}
+
+
+def greedy(docs, subtopics, depth=10):
+    """The document with the largest gain next, the larger id among equal gains."""
+    left, weight, ranking = dict(zip(docs, subtopics, strict=True)), {}, []
+    while left and len(ranking) < depth:
+        best = max(left, key=lambda doc: (sum(weight.get(s, 1.0) for s in left[doc]), doc.encode()))
+        ranking.append(best)
+        for subtopic in left.pop(best):
+            weight[subtopic] = weight.get(subtopic, 1.0) / 2
+    return ranking
+
+
+def most_subtopics_first(docs, subtopics):
+    labels = dict(zip(docs, subtopics, strict=True))
+    return sorted(docs, key=lambda doc: -len(labels[doc]))
+
+
+def rankings_of(topics, run):
+    rng = random.Random(0)
+    columns = list(zip(topics["doc_ids"], topics["subtopics"], strict=True))
+    return {
+        "random": [rng.sample(docs, len(docs)) for docs, _ in columns],
+        "Indri": trec_web.align(run, topics),
+        "most subtopics first": [most_subtopics_first(*pair) for pair in columns],
+        "greedy oracle": [greedy(*pair) for pair in columns],
+    }
+
+
+def printed_figures():
+    """{(year, ranking, protocol): {key: text}} of the table."""
+    _, _, section = CARD.read_text(encoding="utf-8").partition("## Values to judge by\n")
+    lines = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert rows[0] == ["year", "ranking", "protocol", *KEYS]
+    return {tuple(row[:3]): dict(zip(KEYS, row[3:], strict=True)) for row in rows[2:]}
+
+
+@pytest.mark.parametrize("year", ["2009", "2010"])
+def test_values_to_judge_by(shared_data, search_diversity, year):
+    if importlib.util.find_spec("ir_datasets") is None:
+        pytest.skip("needs ir_datasets: quotediv[trec]")
+    folder = shared_data / "trec_web"
+    topics = trec_web.load(year, data_dir=folder)
+    run = trec_web.read_run(folder / f"indri.{year}.run")
+    covering = [bool(labels) for row in topics["subtopics"] for labels in row]
+    assert (sum(covering), len(covering)) == {"2009": (4942, 26407), "2010": (6553, 6553)}[year]
+    rankings, _ = recorded(lambda: rankings_of(topics, run))
+    measured = {}
+    for protocol in PROTOCOLS:
+        for name, ranking in rankings.items():
+            options = {"predictions": ranking, "references": topics, "protocol": protocol}
+            result, _ = recorded(lambda options=options: search_diversity.compute(**options))
+            measured[year, name, protocol] = {key: f"{result[key]:.4f}" for key in KEYS}
+    printed = printed_figures()
+    assert measured == {row: figures for row, figures in printed.items() if row[0] == year}
+    assert {row[0] for row in printed} == {"2009", "2010"}
+
+
+def test_metadata():
+    card = yaml.safe_load(CARD.read_text(encoding="utf-8").split("---\n")[1])
+    assert [config["config_name"] for config in card["configs"]] == list(SIZES)
+    for config in card["configs"]:
+        path = f"{config['config_name']}/trec_web-test*.parquet"
+        assert config["data_files"] == [{"split": "test", "path": path}]
+    features = trec_web.TrecWeb._info(None).features
+    for info in card["dataset_info"]:
+        assert datasets.Features._from_yaml_list(info["features"]) == features
+        size = SIZES[info["config_name"]]
+        assert info["splits"] == [{"name": "test", "num_examples": size}]
