@@ -4,7 +4,8 @@
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from .queries import (
     to_bytes,
 )
 from .rankings import read_rankings
-from .scoring import mean
+from .scoring import Floats, mean
 
 __version__ = "0.1.0"
 
@@ -245,8 +246,9 @@ class SearchDiversity(evaluate.Metric):
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add a batch of queries: checked, flattened and kept until `compute`."""
-        self._kind, queries = self._read(predictions, references)
-        self._added.append(queries)
+        read = list(self._read(predictions, references))
+        self._kind = read[-1][0] if read else self._kind
+        self._added += [queries for _, queries in read]
 
     def compute(
         self,
@@ -265,52 +267,55 @@ class SearchDiversity(evaluate.Metric):
         if protocol is None:
             protocol = "standard" if self.config_name == "default" else self.config_name
         options = check_options(protocol, alpha, k, per_query)
-        given = no_queries()
+        given: Iterable[Queries] = ()
         if predictions is not None or references is not None:
-            _, given = self._read(predictions, references)
+            given = (queries for _, queries in self._read(predictions, references))
         parts = self._gather(given)
         if parts is None:
             return None
-        queries = concatenate(parts)
-        self._added = parts[::2]  # if this raises: what was added, without what was given here
-        result = _result(queries, options)
+        values, tied = _score(parts, options)
+        _warn(values, tied, max(options.k))
         self._start_over()
-        self._signature = _signature(self.name, options, len(queries.n_docs))
-        return result
+        n = len(next(iter(values.values())))
+        self._signature = _signature(self.name, options, n)
+        return _result(values, options)
 
-    def _read(self, predictions: Any, references: Any) -> tuple[str | None, Queries]:
-        """The kind of a batch, checked against the rows before, and its flat queries."""
-        kind, parts = self._kind, [no_queries()]
+    def _read(self, predictions: Any, references: Any) -> Iterator[tuple[str | None, Queries]]:
+        """A batch part by part: its kind, checked against the rows before, and flat queries."""
+        kind = self._kind
         for rows, judged, start in split(predictions, references, start=len(self)):
             rankings = read_rankings(rows, start=start)
             kind = agreed_kind(kind, rankings.kind, start)
             judgements = read_judgements(judged, int_ids=kind == "scores", start=start)
             ranked = rankings.values if rankings.kind == "ids" else None
             words = id_words(judgements.ids, ranked)
-            parts.append(meet(rankings._replace(kind=kind), judgements, words, start))
-        return kind, concatenate(parts)
+            yield kind, meet(rankings._replace(kind=kind), judgements, words, start)
 
     def _start_over(self) -> None:
         self._kind = None
         self._added = []
 
-    def _gather(self, given: Queries) -> list[Queries] | None:
-        """What each process added, then what it gave to `compute`; None outside process 0."""
+    def _gather(self, given: Iterable[Queries]) -> Iterable[Queries] | None:
+        """What each process added, then what it gave to `compute`; None outside process 0.
+
+        In one process, what is given is read while it is scored: only figures are kept of it.
+        """
         added = concatenate([no_queries(), *self._added])
         if self.num_process == 1:
-            return [added, given]
+            return chain([added], given)
+        passed = to_bytes(added), to_bytes(concatenate([no_queries(), *given]))
         self.selected_feature_format = _STORED
         self._init_writer(timeout=self.timeout)
         file = self.cache_file_name
-        super().add_batch(
-            predictions=[to_bytes(added), to_bytes(given)], references=["added", "given"]
-        )
+        super().add_batch(predictions=list(passed), references=["added", "given"])
         columns = super().compute()
         if columns is None:
             _wait_until_read(file, self.timeout)
             self._start_over()
             return None
-        return [from_bytes(data) for data in columns[0]]
+        parts = [from_bytes(data) for data in columns[0]]
+        self._added = parts[::2]  # if compute() raises: what was added, without what was given
+        return parts
 
     def _compute(self, *, predictions: Any, references: Any) -> Any:
         return predictions, references
@@ -330,11 +335,40 @@ def _signature(name: str, options: Options, n: int) -> str:
     return f"{name}|protocol:{options.protocol}{alpha}|n:{n}|version:{__version__}"
 
 
-def _result(queries: Queries, options: Options) -> dict[str, Any]:
+def _score(parts: Iterable[Queries], options: Options) -> tuple[dict[str, Floats], int]:
+    """Figures of every query, and the number of queries whose top has equal scores."""
+    columns: dict[str, list[Floats]] = {}
+    queries = tied = ranked = judged = 0
+    for part in parts:
+        _check_recipe(part, options, start=queries)
+        values = score(part, protocol=options.protocol, alpha=options.alpha, k=options.k)
+        for key, value in values.items():
+            columns.setdefault(key, []).append(value)
+        queries += len(part.n_docs)
+        tied += int(np.count_nonzero(has_ties(part, max(options.k))))
+        ranked += len(part.ranking)
+        judged += int(np.count_nonzero(part.ranking >= 0))
+    if not queries:
+        raise ValueError(message("predictions", "have at least one query", 0))
+    if ranked and not judged:
+        rule = "name documents of their references"
+        got = Plain(f"not one of theirs in {queries} queries")
+        hint = "use the ids of the references"
+        raise ValueError(message("predictions", rule, got, hint=hint))
+    return {key: np.concatenate(column) for key, column in columns.items()}, tied
+
+
+def _check_recipe(queries: Queries, options: Options, start: int) -> None:
+    """Refuse a document whose gain 2^m - 1 is no float64."""
+    if options.protocol == "recipe" and queries.n_subtopics.max(initial=0) > 1023:
+        most = most_subtopics(queries)
+        for query in np.flatnonzero(most > 1023)[:1].tolist():
+            rule = "have at most 1023 subtopics a document under protocol 'recipe'"
+            raise ValueError(message("references", rule, most[query], start + query))
+
+
+def _result(values: dict[str, Floats], options: Options) -> dict[str, Any]:
     """The result of `compute`."""
-    _check_queries(queries, options)
-    values = score(queries, protocol=options.protocol, alpha=options.alpha, k=options.k)
-    _warn(queries, values, max(options.k))
     result: dict[str, Any] = {
         key: mean(value) for key, value in values.items() if not key.startswith("Judged")
     }
@@ -346,34 +380,18 @@ def _result(queries: Queries, options: Options) -> dict[str, Any]:
     return result
 
 
-def _check_queries(queries: Queries, options: Options) -> None:
-    if not len(queries.n_docs):
-        raise ValueError(message("predictions", "have at least one query", 0))
-    if len(queries.ranking) and (queries.ranking < 0).all():
-        rule = "name documents of their references"
-        got = Plain(f"not one of theirs in {len(queries.n_docs)} queries")
-        hint = "use the ids of the references"
-        raise ValueError(message("predictions", rule, got, hint=hint))
-    if options.protocol == "recipe" and queries.n_subtopics.max() > 1023:
-        most = most_subtopics(queries)
-        for query in np.flatnonzero(most > 1023)[:1].tolist():
-            rule = "have at most 1023 subtopics a document under protocol 'recipe'"
-            raise ValueError(message("references", rule, most[query], query))
-
-
-def _warn(queries: Queries, values: dict[str, Any], depth: int) -> None:
+def _warn(values: dict[str, Floats], tied: int, depth: int) -> None:
     """The two warnings: ties that the protocol had to break, and documents nobody judged."""
-    tied = int(np.count_nonzero(has_ties(queries, depth)))
-    if tied > 0.01 * len(queries.n_docs):
-        warnings.warn(
-            f"{tied} of {len(queries.n_docs)} queries have equal scores within rank {depth}; "
-            "their order is the protocol's, not the model's",
-            stacklevel=4,
-        )
     judged = values[f"Judged@{depth}"]
+    if tied > 0.01 * len(judged):
+        warnings.warn(
+            f"{tied} of {len(judged)} queries have equal scores within rank {depth}; "
+            "their order is the protocol's, not the model's",
+            stacklevel=3,
+        )
     share = np.mean(judged[~np.isnan(judged)]) if not np.isnan(judged).all() else 1.0
     if share < 0.8 - 1e-9:  # a mean of 0.8 may be rounded down
         warnings.warn(
             f"{share:.0%} of the documents within rank {depth} are judged; the others gain nothing",
-            stacklevel=4,
+            stacklevel=3,
         )
