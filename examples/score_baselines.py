@@ -9,6 +9,7 @@ Needs scikit-learn and tqdm besides quotediv's own requirements.
 """
 
 import argparse
+import logging
 import random
 import unicodedata
 from collections import Counter, defaultdict
@@ -185,10 +186,9 @@ def print_tie_rules(metric: Any, quotes: Quotes) -> None:
 
 def load_labels(path: Path) -> dict[str, Labels]:
     """{query: {document: [subtopic, ...]}}: of the published file the authors' test queries."""
-    verbosity = datasets.logging.get_verbosity()
-    datasets.logging.set_verbosity_error()  # of a sample all queries are scored: no need to warn
+    if path == SAMPLE / "du_div.json":  # all its queries are scored: no need to warn of the draw
+        logging.getLogger("quotediv.loaders.du_div").setLevel(logging.ERROR)
     parts = du_div.load(data_dir=path, split_rule="released")
-    datasets.logging.set_verbosity(verbosity)
     published = len(parts["train"]) + len(parts["test"]) == DU_DIV_QUERIES
     rows = parts["test"] if published else datasets.concatenate_datasets(list(parts.values()))
     return {

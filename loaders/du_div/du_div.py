@@ -2,6 +2,7 @@
 """DU-DIV (Chen et al., MA4DIV, 2024): queries of a search engine and their documents' subtopics."""
 
 import hashlib
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ PUBLISHED = {
     "released": "6345c8579fadd7fe8a116582b3bc3d8377441adb5563407e955352e82826ea57",
 }
 
-logger = datasets.logging.get_logger(__name__)
+logger = logging.getLogger(__name__)
 
 _DESCRIPTION = """\
 DU-DIV, search result diversification on real queries of a Chinese search engine: 4,473 queries with

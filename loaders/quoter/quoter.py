@@ -2,6 +2,7 @@
 """QuoteR (Qi et al., ACL 2022): writing contexts and the quotes that fit them."""
 
 import hashlib
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ BOUNDARIES = {
 # Lines in all: the numbers of contexts in the paper.
 LINES = {"english": 126713, "modern_chinese": 40842, "ancient_chinese": 116537}
 
-logger = datasets.logging.get_logger(__name__)
+logger = logging.getLogger(__name__)
 
 _DESCRIPTION = """\
 QuoteR, a benchmark of quote recommendation: the text left and right of a quote, and the quote, in

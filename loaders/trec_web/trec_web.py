@@ -4,6 +4,7 @@
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from .reading import digest
 from .runs import read_run
 from .sources import YEARS, downloaded_files, downloaded_hashes, local_files
 
-logger = datasets.logging.get_logger(__name__)
+logger = logging.getLogger(__name__)
 
 _DESCRIPTION = """\
 The diversity task of the TREC Web Tracks 2009 to 2012: 198 web queries, the documents of ClueWeb09
