@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 KINDS = ("scores", "ranking", "ranks")
 LAST_TIED_RANK = 10_000_000  # the sums of 1 / rank up to here take 80 MB
-PART_SCORES = 1 << 20  # scores of a tensor that are converted at a time
+PART_SCORES = 1 << 19  # scores of a tensor that are converted at a time
 A_POSITION = "be one gold a query, an int, its position in the row"
 A_CANDIDATE = "be one gold a query, a str or an int"
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .options import InputTypeError, Plain, message
 from .queries import runs
-from .rankings import is_scalar, to_numpy
+from .rankings import all_strings, is_scalar, to_numpy
 
 Ints = NDArray[np.integer[Any]]
 
@@ -61,7 +61,7 @@ def _read_mappings(rows: list[Any], int_ids: bool, start: int) -> Judgements:
         docs, subsets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     n_docs = np.fromiter(map(len, docs), np.int64, len(docs))
     ids, subtopics = list(chain.from_iterable(docs)), list(chain.from_iterable(subsets))
-    _check_ids(ids, n_docs, int_ids, start)
+    ids = _checked_ids(ids, n_docs, int_ids, start)
     subtopics = _checked_subsets(subtopics, n_docs, start)
     n_labels = np.fromiter(map(len, subtopics), np.int64, len(subtopics))
     labels = _checked_labels(list(chain.from_iterable(subtopics)), n_docs, n_labels, start)
@@ -96,26 +96,26 @@ def _checked_subsets(subtopics: list[Any], n_docs: Ints, start: int) -> list[Any
     return subtopics
 
 
-def _check_ids(ids: list[Any], n_docs: Ints, int_ids: bool, start: int) -> None:
-    """Refuse document ids that are not strings, or ints where `int_ids`."""
-    if set(map(type, ids)) <= {str}:
-        return
-    queries = np.arange(len(n_docs)).repeat(n_docs)
+def _checked_ids(ids: list[Any], n_docs: Ints, int_ids: bool, start: int) -> list[str]:
+    """Document ids as strings; ints are taken where `int_ids`."""
+    if all_strings(ids):
+        return ids
+    queries, _ = runs(n_docs)
     allowed = (str, int, np.integer) if int_ids else str
     for query, doc in zip(queries.tolist(), ids, strict=True):
         if isinstance(doc, (bool, np.bool_)) or not isinstance(doc, allowed):
             hint = "" if int_ids else "int ids are taken with scores only"
             rule = "have str document ids"
             raise ValueError(message("references", rule, doc, start + query, hint))
+    return list(map(str, ids))
 
 
 def _checked_labels(labels: list[Any], n_docs: Ints, n_labels: Ints, start: int) -> list[Any]:
     """The labels as str and int, of one type in each query."""
-    types = set(map(type, labels))
-    if types <= {str} or types <= {int}:
+    if all_strings(labels) or set(map(type, labels)) == {int}:
         return labels
     labels = [label.item() if is_scalar(label) else label for label in labels]
-    queries = np.arange(len(n_docs)).repeat(n_docs).repeat(n_labels)
+    queries = runs(n_docs)[0].repeat(n_labels)
     seen: dict[int, Any] = {}
     for query, label in zip(queries.tolist(), labels, strict=True):
         if type(label) not in (str, int):
@@ -193,8 +193,10 @@ def _judgements(
     as_number = np.zeros(len(table), np.int64)
     numbers = [label for label, number in zip(table, decimal, strict=True) if number]
     as_number[decimal] = _ranks(numbers, lambda label: (int(label), str(label)))
-    by_text = np.bincount(query[~decimal[codes]], minlength=len(n_docs)) > 0
-    key = np.where(by_text[query], as_text[codes], as_number[codes])
+    key = as_number[codes]
+    if not decimal.all():
+        by_text = np.bincount(query[~decimal[codes]], minlength=len(n_docs)) > 0
+        key = np.where(by_text[query], as_text[codes], key)
     first_doc = np.cumsum(n_docs) - n_docs
     return Judgements(ids, n_docs, query, doc - first_doc[query], key)
 
@@ -276,9 +278,9 @@ def _refuse_cell(rule: str, wrong: NDArray[np.bool_], matrices: Any, start: int)
         raise ValueError(message("references", rule, matrices[query, row, column], start + query))
 
 
-def _string_array(ids: list[Any]) -> pa.Array:
+def _string_array(ids: list[str]) -> pa.Array:
     try:
-        return pa.array(ids if set(map(type, ids)) <= {str} else map(str, ids), pa.large_string())
+        return pa.array(ids, pa.large_string())
     except UnicodeEncodeError:
         rule = "have ids of valid Unicode"
         raise ValueError(message("references", rule, Plain("a surrogate"))) from None

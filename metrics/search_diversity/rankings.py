@@ -37,7 +37,7 @@ def read_rankings(predictions: Any, *, start: int) -> Rankings:
     if set(map(type, predictions)) == {list}:
         n_ranked = np.fromiter(map(len, predictions), np.int64, len(predictions))
         flat = list(chain.from_iterable(predictions))
-        if flat and set(map(type, flat)) == {str}:
+        if flat and all_strings(flat):
             return Rankings("ids", n_ranked, _string_array(flat))
     rows = [_row(row, start + i) for i, row in enumerate(predictions)]
     kind = _kind(rows, start)
@@ -150,6 +150,15 @@ def is_array(values: Any) -> bool:
     """Whether it is an array or a tensor; what is masked is no value."""
     array = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__getitem__")
     return array and not isinstance(values, np.ma.MaskedArray)
+
+
+def all_strings(values: list[Any]) -> bool:
+    """Whether all are str: joining them is the fastest way to see it."""
+    try:
+        "".join(values)
+    except TypeError:
+        return False
+    return True
 
 
 def is_scalar(value: Any) -> bool:

@@ -355,7 +355,7 @@ def _score(parts: Iterable[Queries], options: Options) -> tuple[dict[str, Floats
         got = Plain(f"not one of theirs in {queries} queries")
         hint = "use the ids of the references"
         raise ValueError(message("predictions", rule, got, hint=hint))
-    return {key: np.concatenate(column) for key, column in columns.items()}, tied
+    return {key: np.concatenate(columns.pop(key)) for key in list(columns)}, tied
 
 
 def _check_recipe(queries: Queries, options: Options, start: int) -> None:
