@@ -3,7 +3,7 @@ PYTHON ?= python3
 EXAMPLES := -e '.[examples,trec]'
 OLDEST := 'evaluate==0.4.3' 'datasets==3.6.*' 'numpy==1.26.*'
 
-.PHONY: help demo export test test-all test-oldest test-newest test-peers lint clean
+.PHONY: help demo export test test-all test-oldest test-newest test-peers bench lint clean
 .NOTPARALLEL:
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test      the tests of the core"
 	@echo "make export    datasets on disk as Parquet: QUOTER=DIR DU_DIV=DIR TREC_WEB=DIR OUT=DIR"
 	@echo "make test-all  the tests with torch and ranx, and on the oldest and newest versions supported"
+	@echo "make bench     time and memory against every peer: benchmarks/RESULTS.md, some ten minutes"
 	@echo "make lint      ruff and mypy"
 	@echo "make clean     remove the environments and what was built"
 
@@ -40,13 +41,16 @@ test-peers: .venv-peers/.ready
 	@echo "== With torch and ranx"
 	.venv-peers/bin/pytest
 
+bench: .venv-bench/.ready
+	.venv-bench/bin/python benchmarks/run.py
+
 lint: .venv/.ready
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
 
 clean:
-	rm -rf .venv .venv-peers .venv-oldest .venv-newest build dist *.egg-info
+	rm -rf .venv .venv-peers .venv-bench .venv-oldest .venv-newest build dist *.egg-info
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -84,3 +88,6 @@ export CHECK_VERSION
 
 .venv-peers/.ready: pyproject.toml .ci/constraints.txt
 	$(call set-up,$(PYTHON),-c .ci/constraints.txt -e '.[peers]')
+
+.venv-bench/.ready: pyproject.toml .ci/constraints.txt
+	$(call set-up,$(PYTHON),-c .ci/constraints.txt -e '.[bench]')

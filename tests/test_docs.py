@@ -46,3 +46,19 @@ def test_readme_names_every_key(name):
     readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("@k", "@10")
     for key in load(name).greater_is_better:
         assert f"`{key.replace('@5', '@10') if name == 'search_diversity' else key}`" in readme, key
+
+
+def test_ratios_of_the_readme_are_those_of_the_benchmark():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme[readme.index("## Speed") :].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:2] == "| "][1:]
+    targets = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    measured = [
+        tuple(cell.strip() for cell in line.strip("| ").split(" | "))
+        for line in targets.split("## Targets")[1].split("\n## ")[0].splitlines()
+        if line[:2] == "| "
+    ]
+    assert len(rows) >= 6
+    for inputs, against, figure in rows:
+        found = [row for row in measured if row[0] == inputs and row[2] == figure]
+        assert any(against.replace("`", "") in row[1] for row in found), (inputs, figure)
