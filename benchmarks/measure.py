@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 import evaluate
 import numpy as np
+import pyarrow as pa
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = "quotediv"
 REPEATS = 7
 SLOW, SLOW_REPEATS = 10.0, 3  # a call that takes longer than so many seconds runs less often
-LONGEST_STEP = 2.0  # a line of a sweep ends where one call would take longer
+LONGEST_STEP = 1.0  # a line of a sweep ends where one call would take longer
 
 Call = Callable[[Any], Any]
 Figures = dict[str, float]
@@ -93,7 +94,6 @@ def say(text: str) -> None:
 
 def once(call: Call, inputs: Any) -> float:
     """Seconds of one call."""
-    gc.collect()
     start = time.perf_counter()
     result = call(inputs)
     seconds = time.perf_counter() - start
@@ -101,20 +101,19 @@ def once(call: Call, inputs: Any) -> float:
     return seconds
 
 
-def timed(calls: Mapping[str, Call], inputs: Any) -> dict[str, list[float]]:
+def timed(calls: Mapping[str, Call], inputs: Any, few: Any) -> dict[str, list[float]]:
     """Seconds of every run; the calls take turns, so that noise meets all of them.
 
-    The first run of each fills caches and compiles; it does not count.
+    A call on a `few` queries comes first: what is compiled and set up there does not count.
     """
+    for call in calls.values():
+        call(few)
     seconds: dict[str, list[float]] = {name: [] for name in calls}
-    repeats = dict.fromkeys(calls, REPEATS)
-    for name, call in calls.items():
-        if once(call, inputs) > SLOW:
-            seconds[name].append(once(call, inputs))
-            repeats[name] = SLOW_REPEATS if seconds[name][0] > SLOW else REPEATS
     for _ in range(REPEATS):
+        gc.collect()
         for name, call in calls.items():
-            if len(seconds[name]) < repeats[name]:
+            slow = min(seconds[name], default=0) > SLOW
+            if len(seconds[name]) < (SLOW_REPEATS if slow else REPEATS):
                 seconds[name].append(once(call, inputs))
     return seconds
 
@@ -123,6 +122,7 @@ def swept(sweep: Sweep) -> dict[str, dict[int, float]]:
     """Median microseconds a query of each call at each size."""
     found: dict[str, dict[int, float]] = {name: {} for name in sweep.calls}
     last: dict[str, tuple[int, float]] = {}
+    few = sweep.make(sweep.sizes[0])
     for size in sweep.sizes:
         calls = {
             name: call
@@ -130,7 +130,7 @@ def swept(sweep: Sweep) -> dict[str, dict[int, float]]:
             if name not in last or last[name][1] * size / last[name][0] < LONGEST_STEP
         }
         say(f"  {sweep.key}: {size:,} {', '.join(calls)}")
-        for name, seconds in timed(calls, sweep.make(size)).items():
+        for name, seconds in timed(calls, sweep.make(size), few).items():
             median = float(np.median(seconds))
             last[name] = size, median
             found[name][size] = median / sweep.queries(size) * 1e6
@@ -145,8 +145,10 @@ def swept(sweep: Sweep) -> dict[str, dict[int, float]]:
 def added_megabytes(group: Group, name: str, queries: int) -> float:
     """Peak memory that a call adds to its inputs; for a fresh process.
 
-    A call on two queries comes first: what it imports and sets up is not counted.
+    A call on two queries comes first: what it imports and sets up is not counted. Arrow's own pool
+    would keep what making the inputs freed, and a call that takes it again would seem to add none.
     """
+    pa.set_memory_pool(pa.system_memory_pool())
     call = group.calls[name]
     call(group.make(2))
     inputs = group.make(queries)

@@ -240,7 +240,7 @@ tuples made in the call; on Arrow columns pyndeval gets them from flat columns. 
 """,
 }
 GROWING = """\
-A line ends where one call would take more than 2 s.
+A line ends where one call would take more than a second.
 
 ![Time a query over growing sizes](scaling.png)
 

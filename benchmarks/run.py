@@ -92,7 +92,7 @@ def measure(module: str) -> Any:
     groups = []
     for group in bench.groups():
         say(group.key)
-        seconds = timed(group.calls, group.make(group.queries))
+        seconds = timed(group.calls, group.make(group.queries), group.make(2))
         rows = {
             name: Row(times, added(module, group, name) if name != group.limit else {})
             for name, times in seconds.items()
