@@ -169,7 +169,7 @@ def recall(rank: Ints, tied: Ints, k: int) -> Floats:
     Returns:
         (N,) float64 in [0, 1], higher is better; 0.0 where the gold is missing.
     References:
-        Qi et al., "QuoteR: A Benchmark of Quote Recommendation for Writing", ACL 2022, section 5.
+        Qi et al., "QuoteR: A Benchmark of Quote Recommendation for Writing", ACL 2022.
     """
     depth = min(k, int((rank + tied).max(initial=1)) - 1)
     inside = np.clip(depth - rank + 1, 0, tied)

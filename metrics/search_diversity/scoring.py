@@ -169,7 +169,7 @@ def greedy_gains(
     Returns:
         (depth, Q) float64 >= 0. Not the largest possible DCG: greedy is an approximation.
     References:
-        Clarke et al., SIGIR 2008, section 5.3; ndeval.c 4.5.
+        Clarke et al., SIGIR 2008; ndeval.c 4.5.
     """
     subtopics, docs, queries = labels.shape
     kind = _exact_type(alpha, depth, subtopics)
