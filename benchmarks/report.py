@@ -33,12 +33,6 @@ REASONS: dict[str, str] = {
         "the ids, 12% sorts and matches rankings and 11% reads the columns. The ideal ranking, "
         "greedy at every rank, is over half of the figures."
     ),
-    "arrays, 100,000 queries x 15 x 25: added memory bounded by the chunk: at most 128 B for each "
-    "further query, the figures of a query being 64 B": (
-        "What grows is the figures alone: 64 B a query, once more the one column that is being "
-        "joined, and its Python floats (32 B a query) while `math.fsum` adds them exactly. The "
-        "input adds nothing."
-    ),
 }
 
 Part = Mapping[str, Any]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .queries import runs
+from .queries import runs, starts
 
 Ints = NDArray[np.integer[Any]]
 Words = NDArray[np.uint64]
@@ -52,71 +52,63 @@ def _words(ids: pa.Array) -> Words:
 
 
 def order_docs(docs: Words, n_docs: Ints) -> tuple[Ints, int | None]:
-    """Place of each document's id among those of its query, smallest first.
+    """The documents in ascending order of id, query by query.
 
     Args:
         docs: (sum n_docs,) uint64, `id_words`.
         n_docs: (Q,) int.
     Returns:
-        (places, index of an id that its query has twice or None).
+        (indices in `docs`, index of an id that its query has twice or None).
     """
-    if n_docs.size and (n_docs == n_docs[0]).all():
-        rows = docs.reshape(len(n_docs), -1)
-        order = rows.argsort(axis=1)
-        place = np.empty(rows.shape, np.int64)
-        np.put_along_axis(place, order, np.arange(rows.shape[1])[None], axis=1)
-        ordered = np.take_along_axis(rows, order, axis=1)
-        repeated = np.argwhere(ordered[:, 1:] == ordered[:, :-1])[:1].tolist()
-        return place.ravel(), next(
-            (q * rows.shape[1] + int(order[q, i]) for q, i in repeated), None
-        )
-    query, position = runs(n_docs)
-    by_query = np.lexsort((docs, query))
-    places = np.empty(len(docs), np.int64)
-    places[by_query] = position
-    return places, _repeat(by_query, docs, query)
+    query, _ = runs(n_docs)
+    order = _sort_by_query(docs, n_docs, query)
+    return order, _repeat(order, docs, query)
 
 
-def find(docs: Words, n_docs: Ints, ranked: Words, n_ranked: Ints) -> tuple[Ints, int | None]:
+def find(
+    docs: Words, n_docs: Ints, order: Ints, ranked: Words, n_ranked: Ints
+) -> tuple[Ints, int | None]:
     """Position of each ranked id among the documents of its query, -1 where it is unjudged.
 
     Args:
         docs: (sum n_docs,) uint64, `id_words` without repeats in a query.
         n_docs: (Q,) int.
+        order: (sum n_docs,) int, `order_docs`.
         ranked: (sum n_ranked,) uint64, of the same call of `id_words`.
         n_ranked: (Q,) int.
     Returns:
         (positions, index of an id that its ranking has twice or None).
     """
-    same = n_docs.size and (n_docs == n_docs[0]).all() and np.array_equal(n_docs, n_ranked)
-    if same and (found := _find_in_permutations(docs, ranked, int(n_docs[0]))) is not None:
-        return found, None
     doc_query, position = runs(n_docs)
     query, _ = runs(n_ranked)
-    order = np.lexsort((docs, doc_query))
+    ranked_order = _sort_by_query(ranked, n_ranked, query)
+    if np.array_equal(n_docs, n_ranked) and np.array_equal(docs[order], ranked[ranked_order]):
+        found = np.empty(len(ranked), np.int64)  # every ranking holds the documents of its query
+        found[ranked_order] = position[order]
+        return found, None
     # Both as numbers of one order: of ids first, then of (query, id) pairs.
     both, code = np.unique(np.concatenate([docs, ranked]), return_inverse=True)
-    pairs = doc_query * len(both) + code[: len(docs)]
+    pairs = (doc_query * len(both) + code[: len(docs)])[order]
     wanted = query * len(both) + code[len(docs) :]
-    at = np.searchsorted(pairs[order], wanted)
-    judged = np.append(pairs[order], -1)[at] == wanted
+    at = np.searchsorted(pairs, wanted)
+    judged = np.append(pairs, -1)[at] == wanted
     found = np.where(judged, np.append(position[order], -1)[at], -1)
-    return found, _repeat(np.lexsort((ranked, query)), ranked, query)
+    return found, _repeat(ranked_order, ranked, query)
 
 
-def _find_in_permutations(docs: Words, ranked: Words, n: int) -> Ints | None:
-    """The fast way where every ranking holds exactly the documents of its query."""
-    docs, ranked = docs.reshape(-1, n), ranked.reshape(-1, n)
-    doc_order, ranked_order = docs.argsort(axis=1), ranked.argsort(axis=1)
-    sorted_docs = np.take_along_axis(docs, doc_order, axis=1)
-    if not np.array_equal(sorted_docs, np.take_along_axis(ranked, ranked_order, axis=1)):
-        return None
-    found = np.empty(docs.shape, np.int64)
-    np.put_along_axis(found, ranked_order, doc_order, axis=1)
-    return found.ravel()
+def _sort_by_query(words: Words, lengths: Ints, query: Ints) -> Ints:
+    """Indices of the words, query by query, ascending in each."""
+    if len(words) and (lengths == lengths[0]).all():
+        order = words.reshape(len(lengths), -1).argsort(axis=1)
+        return np.asarray((order + starts(lengths)[:, None]).ravel())
+    return np.lexsort((words, query))
 
 
 def _repeat(order: Ints, words: Words, query: Ints) -> int | None:
     """Index of the first word that its query holds before."""
-    same = (np.diff(query[order]) == 0) & (words[order[1:]] == words[order[:-1]])
+    ordered = words[order]
+    same = ordered[1:] == ordered[:-1]
+    if not same.any():
+        return None
+    same &= np.diff(query[order]) == 0
     return next(iter(order[1:][same].tolist()), None)

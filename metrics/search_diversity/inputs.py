@@ -134,12 +134,14 @@ def meet(
             )
         _, id_rank = runs(judgements.n_docs)  # rows are in order of id by definition
     else:
-        id_rank, twice = order_docs(docs, judgements.n_docs)
+        order, twice = order_docs(docs, judgements.n_docs)
+        id_rank = np.empty(len(docs), np.int64)
+        id_rank[order] = runs(judgements.n_docs)[1]
         _refuse_repeat("references", "doc_ids", judgements.ids, judgements.n_docs, twice, start)
     if rankings.kind == "scores":
         ranking, n_ranked, tied = _sort_scores(rankings, judgements, id_rank, start)
     elif len(ranked):
-        ranking, twice = find(docs, judgements.n_docs, ranked, n_ranked)
+        ranking, twice = find(docs, judgements.n_docs, order, ranked, n_ranked)
         _refuse_repeat("predictions", "ids", rankings.values, n_ranked, twice, start)
     else:
         ranking = _check_positions(rankings, judgements, start)

@@ -133,14 +133,13 @@ def _read_table(table: pa.Table, int_ids: bool, start: int) -> Judgements:
     if missing:
         rule = "have the columns doc_ids and subtopics"
         raise ValueError(message("references", rule, sorted(table.column_names)))
-    queries = np.arange(start, start + len(table))
-    docs, n_docs, _ = _flat_lists(table["doc_ids"], queries)
-    subsets, n_subsets, doc_query = _flat_lists(table["subtopics"], queries)
+    docs, n_docs = _flat_lists(table["doc_ids"], start)
+    subsets, n_subsets = _flat_lists(table["subtopics"], start)
     for i in np.flatnonzero(n_docs != n_subsets)[:1].tolist():
         got = Plain(f"{n_docs[i]} doc_ids and {n_subsets[i]} subtopics")
         rule = "have one subtopic list a document"
         raise ValueError(message("references", rule, got, start + i))
-    labels, n_labels, _ = _flat_lists(subsets, doc_query)
+    labels, n_labels = _flat_lists(subsets, start, n_subsets)
     if not (_is_string(docs.type) or (int_ids and pa.types.is_integer(docs.type)) or not len(docs)):
         raise ValueError(message("references", "have str document ids", Plain(docs.type), start))
     if not (_is_string(labels.type) or pa.types.is_integer(labels.type) or not len(labels)):
@@ -152,8 +151,11 @@ def _read_table(table: pa.Table, int_ids: bool, start: int) -> Judgements:
     return _judgements(ids, n_docs, n_labels, codes, encoded.dictionary.to_pylist())
 
 
-def _flat_lists(lists: Any, query: Ints) -> tuple[pa.Array, Ints, Ints]:
-    """Values and lengths of an Arrow list array, and the query of each value; no null passes."""
+def _flat_lists(lists: Any, start: int, *outer: Ints) -> tuple[pa.Array, Ints]:
+    """Values and lengths of an Arrow list array; no null passes.
+
+    `outer`: where the lists are themselves in lists, the lengths of those.
+    """
     lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
     if pa.types.is_fixed_size_list(lists.type):
         lists = lists.cast(pa.list_(lists.type.value_type))
@@ -161,17 +163,19 @@ def _flat_lists(lists: Any, query: Ints) -> tuple[pa.Array, Ints, Ints]:
     if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
         rule = "have lists in doc_ids and lists of lists in subtopics"
         raise InputTypeError(message("references", rule, Plain(lists.type)))
-    _refuse_null(lists, query)
+    _refuse_null(lists, start, *outer)
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-    values, value_query = lists.flatten(), query.repeat(lengths)
-    _refuse_null(values, value_query)
-    return values, lengths, value_query
+    values = lists.flatten()
+    _refuse_null(values, start, lengths, *outer)
+    return values, lengths
 
 
-def _refuse_null(values: pa.Array, query: Ints) -> None:
+def _refuse_null(values: pa.Array, start: int, *outer: Ints) -> None:
     if values.null_count:
         first = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]
-        raise ValueError(message("references", "hold no null", None, int(query[first])))
+        for lengths in outer:
+            first = np.searchsorted(np.cumsum(lengths), first, side="right")
+        raise ValueError(message("references", "hold no null", None, start + int(first)))
 
 
 def _is_string(kind: pa.DataType) -> bool:

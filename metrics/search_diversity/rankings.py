@@ -114,10 +114,10 @@ def _read_arrow(predictions: pa.Array, start: int) -> Rankings:
     if not (pa.types.is_list(predictions.type) or pa.types.is_large_list(predictions.type)):
         rule = "be a column of lists"
         raise InputTypeError(message("predictions", rule, Plain(predictions.type)))
-    _refuse_null(predictions, np.arange(start, start + len(predictions)))
+    _refuse_null(predictions, start)
     n_ranked = predictions.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     values = predictions.flatten()
-    _refuse_null(values, np.arange(start, start + len(predictions)).repeat(n_ranked))
+    _refuse_null(values, start, n_ranked)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return Rankings("ids", n_ranked, values.cast(pa.large_string()))
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
@@ -128,10 +128,12 @@ def _read_arrow(predictions: pa.Array, start: int) -> Rankings:
     raise ValueError(message("predictions", rule, Plain(predictions.type)))
 
 
-def _refuse_null(values: pa.Array, query: Ints) -> None:
+def _refuse_null(values: pa.Array, start: int, *outer: Ints) -> None:
     if values.null_count:
         first = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]
-        raise ValueError(message("predictions", "hold no null", None, int(query[first])))
+        for lengths in outer:
+            first = np.searchsorted(np.cumsum(lengths), first, side="right")
+        raise ValueError(message("predictions", "hold no null", None, start + int(first)))
 
 
 def _flat(n_ranked: Ints, values: NDArray[Any]) -> Rankings:

@@ -16,6 +16,7 @@ last, so that numpy's innermost loops are long ones.
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -322,9 +323,10 @@ def judged(found: Bools, n_ranked: Ints, *, k: int) -> Floats:
     return np.where(length > 0, _ratio(count, length), np.nan)
 
 
-def mean(values: Floats) -> float:
-    """Exactly rounded sum over Q: the same bits for any order of the queries."""
-    return math.fsum(values.tolist()) / len(values)
+def mean(*values: Floats) -> float:
+    """Mean of one or more (Q,) arrays; the sum is exact: the same bits for any order of queries."""
+    parts = (part.tolist() for part in values)
+    return math.fsum(chain.from_iterable(parts)) / sum(map(len, values))
 
 
 def _sum(gains: Floats, divisors: Floats, k: int) -> Floats:

@@ -273,12 +273,12 @@ class SearchDiversity(evaluate.Metric):
         parts = self._gather(given)
         if parts is None:
             return None
-        values, tied = _score(parts, options)
-        _warn(values, tied, max(options.k))
+        columns, tied = _score(parts, options)
+        judged = np.concatenate(columns[f"Judged@{max(options.k)}"])
+        _warn(judged, tied, max(options.k))
         self._start_over()
-        n = len(next(iter(values.values())))
-        self._signature = _signature(self.name, options, n)
-        return _result(values, options)
+        self._signature = _signature(self.name, options, len(judged))
+        return _result(columns, options)
 
     def _read(self, predictions: Any, references: Any) -> Iterator[tuple[str | None, Queries]]:
         """A batch part by part: its kind, checked against the rows before, and flat queries."""
@@ -335,8 +335,8 @@ def _signature(name: str, options: Options, n: int) -> str:
     return f"{name}|protocol:{options.protocol}{alpha}|n:{n}|version:{__version__}"
 
 
-def _score(parts: Iterable[Queries], options: Options) -> tuple[dict[str, Floats], int]:
-    """Figures of every query, and the number of queries whose top has equal scores."""
+def _score(parts: Iterable[Queries], options: Options) -> tuple[dict[str, list[Floats]], int]:
+    """Figures of every query, in parts, and the number of queries whose top has equal scores."""
     columns: dict[str, list[Floats]] = {}
     queries = tied = ranked = judged = 0
     for part in parts:
@@ -355,7 +355,7 @@ def _score(parts: Iterable[Queries], options: Options) -> tuple[dict[str, Floats
         got = Plain(f"not one of theirs in {queries} queries")
         hint = "use the ids of the references"
         raise ValueError(message("predictions", rule, got, hint=hint))
-    return {key: np.concatenate(columns.pop(key)) for key in list(columns)}, tied
+    return columns, tied
 
 
 def _check_recipe(queries: Queries, options: Options, start: int) -> None:
@@ -367,22 +367,21 @@ def _check_recipe(queries: Queries, options: Options, start: int) -> None:
             raise ValueError(message("references", rule, most[query], start + query))
 
 
-def _result(values: dict[str, Floats], options: Options) -> dict[str, Any]:
+def _result(columns: dict[str, list[Floats]], options: Options) -> dict[str, Any]:
     """The result of `compute`."""
     result: dict[str, Any] = {
-        key: mean(value) for key, value in values.items() if not key.startswith("Judged")
+        key: mean(*parts) for key, parts in columns.items() if not key.startswith("Judged")
     }
     if options.per_query:
         result["per_query"] = {
-            key: [None if math.isnan(v) else v for v in value.tolist()]
-            for key, value in values.items()
+            key: [None if math.isnan(v) else v for part in parts for v in part.tolist()]
+            for key, parts in columns.items()
         }
     return result
 
 
-def _warn(values: dict[str, Floats], tied: int, depth: int) -> None:
+def _warn(judged: Floats, tied: int, depth: int) -> None:
     """The two warnings: ties that the protocol had to break, and documents nobody judged."""
-    judged = values[f"Judged@{depth}"]
     if tied > 0.01 * len(judged):
         warnings.warn(
             f"{tied} of {len(judged)} queries have equal scores within rank {depth}; "
