@@ -57,12 +57,12 @@ def read_batch(
         raise ValueError(
             message("predictions", "have a row a query", Plain(f"shape {got}"), start, hint)
         )
-    dtype = _numpy(predictions[:0]).dtype.kind
+    dtype = to_numpy(predictions[:0]).dtype.kind
     if dtype == "f" or (dtype in "iu" and ints_are_scores):
         _agree(kind, "scores", start)
         gold = _ints("references", references, A_POSITION, start)
         return Batch("scores", *_rank_matrix(predictions, gold, start))
-    rows = _numpy(predictions).tolist()
+    rows = to_numpy(predictions).tolist()
     return _read_rows(rows, references, kind, ints_are_scores, start)
 
 
@@ -85,7 +85,7 @@ def _rank_matrix(scores: Any, gold: Ints, start: int) -> tuple[Ints, Ints]:
     if not isinstance(scores, np.ndarray) and candidates:  # a tensor, converted a part at a time
         rows = max(1, PART_SCORES // candidates)
         parts = [
-            _rank_matrix(_numpy(scores[i : i + rows]), gold[i : i + rows], start + i)
+            _rank_matrix(to_numpy(scores[i : i + rows]), gold[i : i + rows], start + i)
             for i in range(0, queries, rows)
         ]
         rank, tied = np.hstack([np.empty((2, 0), np.int64), *parts])
@@ -112,7 +112,7 @@ def _read_rows(
         gold = _ints("references", golds, A_POSITION, start)
         pairs = [_rank_scores(row, gold[i : i + 1], start + i) for i, (row, _) in enumerate(typed)]
     else:
-        golds = _numpy(golds).tolist() if _is_array(golds) else golds
+        golds = to_numpy(golds).tolist() if _is_array(golds) else golds
         pairs = [_rank_ranking(*row, golds[i], start + i) for i, row in enumerate(typed)]
     rank, tied = np.array(pairs, np.int64).reshape(-1, 2).T
     return Batch(kind, rank, tied)
@@ -190,7 +190,7 @@ def _rows(name: str, values: Any) -> Any:
 def _typed_row(row: Any, query: int) -> tuple[Any, Any]:
     """One query's candidates as a list or a 1-D array, and their type: float, int, str or None."""
     if hasattr(row, "iloc") or _is_array(row):
-        row = _numpy(row)
+        row = to_numpy(row)
         if row.ndim == 1 and row.dtype.kind in "fiu":
             return row, None if not len(row) else float if row.dtype.kind == "f" else int
         row = row.tolist() if row.dtype.kind not in "mM" else [row.dtype.type]  # times are no ints
@@ -222,7 +222,7 @@ def _comparable(row: Any) -> NDArray[Any]:
 def _ints(name: str, values: Any, rule: str, start: int) -> Ints:
     """(N,) int64 from an array, a tensor or a list of ints; nothing is rounded."""
     if _is_array(values):
-        values = _numpy(values)
+        values = to_numpy(values)
         if values.ndim != 1 or values.dtype.kind not in "iu":
             got = f"{values.dtype} of shape {values.shape}"
             raise ValueError(f"`{name}` must {rule}, got {got} from query {start} on")
@@ -247,7 +247,7 @@ def _is_scalar(value: Any) -> bool:
     return getattr(value, "ndim", None) == 0 and hasattr(value, "item")
 
 
-def _numpy(values: Any) -> NDArray[Any]:
+def to_numpy(values: Any) -> NDArray[Any]:
     """An array of an array or a tensor; bfloat16, which numpy lacks, becomes float32, exactly."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()

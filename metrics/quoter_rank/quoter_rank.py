@@ -2,7 +2,7 @@
 """`quoter_rank`: MRR, NDCG and Recall of the gold quote, as a Hugging Face `evaluate` metric."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .inputs import KINDS, Batch, read_batch
-from .options import Options, check_choice, check_options, message
+from .options import Options, Plain, check_choice, check_options, message
+from .query_ids import Id, count_once, new_rows, read_ids, sorted_by_number
+from .rows import NO_ROWS, Rows, from_text, joined, take, to_text
 from .scoring import averages, mean_rank, per_query_figures, rank_statistics, resolve_ties
+from .training import Evaluation, ranks_on_device, read_evaluation, running_loop
 
 __version__ = "0.1.0"
 
@@ -131,11 +134,14 @@ _FEATURES = {
         datasets.Features(predictions=datasets.Value("int64"), references=datasets.Value("int64"))
     ],
 }
-_STORED = _FEATURES["ranks"][0]  # what evaluate's cache holds: rank and ties of each query
+# What evaluate's cache passes between processes: the rank of each query and, as JSON, the rest.
+_STORED = datasets.Features(
+    predictions=datasets.Value("int64"), references=datasets.Value("string")
+)
 
 _LOWER_IS_BETTER = ("MeanRank", "MedianRank", "RankVariance")
 
-Ranks = NDArray[np.int64]  # (2, N): rank and ties of each query
+_DATA = ("predictions", "references", "query_ids")
 
 
 class _Directions(dict[str, bool]):
@@ -152,13 +158,23 @@ class QuoterRank(evaluate.Metric):
     """Rank of one gold candidate a query, reduced to figures under a named protocol."""
 
     _kind: str | None
-    _added: Ranks
-    _waiting: Ranks  # given to a compute() that missing golds refused: for compute(missing="zero")
+    _added: Rows
+    _waiting: Rows  # given to a compute() that missing golds refused: for compute(missing="zero")
+    _row_of: dict[Id, Hashable]  # of the rows that were added with an id
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._arguments = args, kwargs
+        self._configured: dict[str, Any] = {}
         self._signature: str | None = None
+        self._evaluation = Evaluation(None, [])
         self._start_over()
+
+    def __reduce__(self) -> Any:
+        """Pickle without evaluate's copies of the methods, which are made again."""
+        made_by_evaluate = ("compute", "add", "add_batch")
+        state = {name: value for name, value in vars(self).items() if name not in made_by_evaluate}
+        return _restored, (type(self), *self._arguments, self._configured), state
 
     def _info(self) -> evaluate.MetricInfo:
         check_choice("config_name", self.config_name, ("default", *KINDS))
@@ -178,13 +194,16 @@ class QuoterRank(evaluate.Metric):
 
     def __len__(self) -> int:
         """Number of queries added since the last figures."""
-        return int(self._added.shape[1])
+        return len(self._added.rank)
 
     @property
     def greater_is_better(self) -> Mapping[str, bool]:
         """Direction of each key of the result; it knows NDCG and Recall at every depth."""
-        better = ("MRR", "NDCG@5", "Recall@1", "Recall@10", "Recall@100")
-        return _Directions(dict.fromkeys(better, True) | dict.fromkeys(_LOWER_IS_BETTER, False))
+        options = self._default_options()
+        better = ["MRR", *(f"NDCG@{k}" for k in options.ndcg_k)]
+        better += [f"Recall@{k}" for k in options.recall_k]
+        worse = (*_LOWER_IS_BETTER, *(("missing",) if options.missing == "zero" else ()))
+        return _Directions(dict.fromkeys(better, True) | dict.fromkeys(worse, False))
 
     @property
     def signature(self) -> str | None:
@@ -198,24 +217,32 @@ class QuoterRank(evaluate.Metric):
         reference: Any = None,
         predictions: Any = None,
         references: Any = None,
+        query_id: Any = None,
     ) -> None:
         """Add one query: `prediction` and `reference` (the plurals are for `evaluate.combine`)."""
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
-        self.add_batch(predictions=[prediction], references=[reference])
+        ids = None if query_id is None else [query_id]
+        self.add_batch(predictions=[prediction], references=[reference], query_ids=ids)
 
-    def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
+    def add_batch(
+        self, *, predictions: Any = None, references: Any = None, query_ids: Any = None
+    ) -> None:
         """Add a batch of queries: checked, reduced to ranks and kept until `compute`."""
-        batch = self._read(predictions, references)
-        self._added = np.hstack([self._added, _ranks(batch)])
-        if len(batch.rank):
-            self._kind, self._waiting = batch.kind, _ranks()
+        batch, rows = self._read(predictions, references, query_ids)
+        if not len(rows.rank):
+            return
+        found = new_rows(rows.ids, rows.pairs(), self._row_of, len(self)) if rows.ids else {}
+        self._row_of.update(zip(found, map(rows.pairs().__getitem__, found.values()), strict=True))
+        self._added = joined(self._added, rows)
+        self._kind, self._waiting = batch.kind, NO_ROWS
 
     def compute(
         self,
         *,
         predictions: Any = None,
         references: Any = None,
+        query_ids: Any = None,
         protocol: str = "standard",
         ties: str | None = None,
         missing: str = "error",
@@ -228,67 +255,161 @@ class QuoterRank(evaluate.Metric):
         If it raises, what was added before stays. Processes other than process 0 get None.
         """
         options = check_options(protocol, ties, missing, ndcg_k, recall_k, per_query)
-        if options.protocol == "released" and self.num_process > 1:
-            hint = "add all queries to one process: this protocol depends on their order"
-            raise ValueError(message("num_process", "be 1 here", self.num_process, hint=hint))
+        given = NO_ROWS
         if predictions is not None or references is not None:
-            given = _ranks(self._read(predictions, references))
-        else:
-            given = self._waiting if options.missing == "zero" else _ranks()
-        gathered = self._gather(given)
+            _, given = self._read(predictions, references, query_ids)
+        elif query_ids is not None:
+            raise ValueError(message("query_ids", "come with predictions", query_ids))
+        elif options.missing == "zero":
+            given = self._waiting
+        gathered = self._gather(given, options)
         if gathered is None:
             return None
         rows, is_given = gathered
-        self._added, self._waiting = rows[:, ~is_given], rows[:, is_given]
-        if not rows.shape[1]:
+        self._added = take(rows, np.flatnonzero(~is_given))
+        if not len(rows.rank):
             raise ValueError(message("predictions", "have at least one query", 0))
-        if options.missing == "error" and not rows[0].all():
-            raise ValueError(_missing_message(rows[0]))
-        result = _figures(rows[0], rows[1], options)
+        if options.missing == "error" and not rows.rank.all():
+            self._waiting = take(rows, np.flatnonzero(is_given))
+            raise ValueError(_missing_message(rows.rank))
+        if rows.ids:
+            rows = take(rows, count_once(rows.ids, rows.pairs()))
+            if options.protocol == "released":
+                rows = take(rows, sorted_by_number(rows.ids))
+        result = self._result(rows.rank, rows.tied, options)
+        if rows.ids and options.per_query:
+            result["per_query"]["query_ids"] = rows.ids
         self._start_over()
-        self._signature = (
-            f"{self.name}|protocol:{options.protocol}|ties:{options.ties}"
-            f"|missing:{options.missing}|n:{rows.shape[1]}|version:{__version__}"
-        )
         return result
 
-    def _read(self, predictions: Any, references: Any) -> Batch:
-        named = self.config_name != "default"
-        return read_batch(predictions, references, kind=self._kind, named=named, start=len(self))
+    def configured(self, **options: Any) -> "QuoterRank":
+        """A metric without rows whose `compute` and `compute_metrics` have other defaults.
+
+        Args:
+            options: options of `compute`, but for `per_query`.
+        Raises:
+            ValueError: a value that `compute` refuses.
+            TypeError: an option that `compute` does not have.
+        """
+        made: QuoterRank = _restored(type(self), *self._arguments, {**self._configured, **options})
+        made._default_options()
+        return made
+
+    def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
+        """For `Trainer`: reduce the logits of a batch to two integers a query, on their device.
+
+        Args:
+            logits: (B, C) float tensor, or several outputs of a model, of which it is the first.
+            labels: (B,) int tensor, position of the gold in its row.
+        Returns:
+            (B, 2) int64 tensor for `compute_metrics`, which refuses what stands for a NaN or for a
+            label outside its row.
+        Raises:
+            ValueError: tensors of another shape or type.
+        """
+        return ranks_on_device(logits, labels)
+
+    def compute_metrics(self, eval_pred: Any, compute_result: bool | None = None) -> dict[str, Any]:
+        """For `Trainer`: the figures of one evaluation; rows that were added have no part in it.
+
+        Args:
+            eval_pred: predictions, of `preprocess_logits_for_metrics` or (N, C) logits, and
+                label_ids, (N,) positions of the golds; lists of them are batches.
+            compute_result: under `batch_eval_metrics` False for all batches but the last one. What
+                an evaluation that was broken off has left is dropped when Trainer starts another;
+                outside Trainer, compute_result=None starts anew.
+        Returns:
+            What `compute` returns, under the options of `configured`; {} before the last batch.
+        Raises:
+            ValueError: as `compute`; a row whose padding could change the rank of its gold.
+        """
+        options = self._default_options()
+        loop, before = running_loop(), self._evaluation
+        self._evaluation = Evaluation(None, [])  # nothing stays of an evaluation that is refused
+        same = compute_result is not None and before.loop is loop
+        batches = list(before.batches) if same else []
+        start = sum(len(batch.rank) for batch in batches)
+        batches += read_evaluation(eval_pred, start=start)
+        if compute_result is not None and not compute_result:
+            self._evaluation = Evaluation(loop, batches)
+            return {}
+        rank = np.concatenate([NO_ROWS.rank, *(batch.rank for batch in batches)])
+        tied = np.concatenate([NO_ROWS.tied, *(batch.tied for batch in batches)])
+        if not len(rank):
+            raise ValueError(message("predictions", "have at least one query", 0))
+        return self._result(rank, tied, options)
+
+    def _default_options(self) -> Options:
+        """What `compute` takes where it is not told, and so what `compute_metrics` takes."""
+        if "per_query" in self._configured:
+            rule = "be given to compute()"
+            hint = "Trainer logs numbers only"
+            raise ValueError(message("per_query", rule, Plain("a default"), hint=hint))
+        defaults = self.compute.__kwdefaults__ or {}
+        return check_options(**{name: defaults[name] for name in defaults if name not in _DATA})
+
+    def _read(self, predictions: Any, references: Any, query_ids: Any) -> tuple[Batch, Rows]:
+        named, start = self.config_name != "default", len(self)
+        batch = read_batch(predictions, references, kind=self._kind, named=named, start=start)
+        size, held = len(batch.rank), self._added.ids
+        ids = read_ids(query_ids, rows=size, held=held, start=start)
+        return batch, Rows(batch.rank, batch.tied, ids)
 
     def _start_over(self) -> None:
         self._kind = None if self.config_name == "default" else self.config_name
-        self._added = _ranks()
-        self._waiting = _ranks()
+        self._added = self._waiting = NO_ROWS
+        self._row_of = {}
 
-    def _gather(self, given: Ranks) -> tuple[Ranks, NDArray[np.bool_]] | None:
+    def _gather(self, given: Rows, options: Options) -> tuple[Rows, NDArray[np.bool_]] | None:
         """The rows of all processes and which of them were given to `compute`; None elsewhere.
 
-        evaluate's cache files pass the rows of other processes; a given row has its ties inverted.
+        evaluate's cache files pass the rows of other processes.
         """
+        rows = joined(self._added, given)
+        is_given = np.arange(len(rows.rank)) >= len(self)
         if self.num_process == 1:
-            is_given = np.arange(len(self) + given.shape[1]) >= len(self)
-            return np.hstack([self._added, given]), is_given
-        rank, tied = np.hstack([self._added, [given[0], ~given[1]]])
+            return rows, is_given
+        if options.protocol == "released" and len(rows.rank) and not rows.ids:
+            hint = "add all queries to one process, or give query_ids: their order counts here"
+            raise ValueError(message("num_process", "be 1", self.num_process, hint=hint))
         self.selected_feature_format = _STORED
         self._init_writer(timeout=self.timeout)  # a process without rows takes part too
         file = self.cache_file_name
-        if len(rank):
-            super().add_batch(predictions=rank, references=tied)
+        if len(rows.rank):
+            super().add_batch(predictions=rows.rank, references=to_text(rows, is_given))
         columns = super().compute()
         if columns is None:
             _wait_until_read(file, self.timeout)
             self._start_over()
             return None
-        rank, tied = (np.asarray(column, np.int64) for column in columns)
-        return np.stack([rank, np.where(tied < 0, ~tied, tied)]), tied < 0
+        return from_text(*columns)
 
     def _compute(self, *, predictions: Any, references: Any) -> Any:
         return predictions, references
 
+    def _result(
+        self, rank: NDArray[np.int64], tied: NDArray[np.int64], options: Options
+    ) -> dict[str, Any]:
+        result = _figures(rank, tied, options)
+        self._signature = (
+            f"{self.name}|protocol:{options.protocol}|ties:{options.ties}"
+            f"|missing:{options.missing}|n:{len(rank)}|version:{__version__}"
+        )
+        return result
 
-def _ranks(batch: Batch | None = None) -> Ranks:
-    return np.empty((2, 0), np.int64) if batch is None else np.stack([batch.rank, batch.tied])
+
+def _restored(
+    kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: dict[str, Any]
+) -> Any:
+    """A metric made anew, with `options` in place of the defaults of `compute`."""
+    metric = kind(*args, **kwargs)
+    compute = metric.compute.__func__  # evaluate gives each metric its own
+    unknown = options.keys() - compute.__kwdefaults__.keys() | (options.keys() & _DATA)
+    for name in sorted(unknown):
+        raise TypeError(f"configured() got an unexpected keyword argument {name!r}")
+    compute.__kwdefaults__ = {**compute.__kwdefaults__, **options}
+    metric._configured = options
+    return metric
 
 
 def _wait_until_read(file: str, timeout: float) -> None:

@@ -34,6 +34,20 @@ class Queries(NamedTuple):
     tied: NDArray[np.bool_]  # (sum n_ranked,) its score is that of the document one rank above
 
 
+# The lengths of each column's runs; None: one value a query.
+_LENGTHS = {
+    "n_docs": None,
+    "n_subtopics": None,
+    "n_pairs": None,
+    "n_ranked": None,
+    "id_rank": "n_docs",
+    "pair_doc": "n_pairs",
+    "pair_subtopic": "n_pairs",
+    "ranking": "n_ranked",
+    "tied": "n_ranked",
+}
+
+
 def no_queries() -> Queries:
     """Zero queries."""
     none = np.empty(0, np.int32)
@@ -43,6 +57,32 @@ def no_queries() -> Queries:
 def concatenate(parts: Sequence[Queries]) -> Queries:
     """The queries of all parts in order."""
     return Queries(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def take(queries: Queries, index: Ints) -> Queries:
+    """The queries at these indices."""
+    taken = {}
+    for name, lengths in _LENGTHS.items():
+        values = getattr(queries, name)
+        if lengths is None:
+            taken[name] = values[index]
+            continue
+        length = getattr(queries, lengths)
+        row, column = runs(length[index])
+        taken[name] = values[starts(length)[index][row] + column]
+    return Queries(**taken)
+
+
+def fingerprints(queries: Queries) -> list[bytes]:
+    """One for each query; those of two queries are equal if all that is scored of them is."""
+    columns = []
+    for name, lengths in _LENGTHS.items():
+        values = getattr(queries, name)
+        n = np.ones(len(values), int) if lengths is None else getattr(queries, lengths)
+        ends = (np.cumsum(n) * values.itemsize).tolist()
+        data = values.tobytes()
+        columns.append([data[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)])
+    return [b"".join(cells) for cells in zip(*columns, strict=True)]
 
 
 def to_bytes(queries: Queries) -> bytes:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`search_diversity`: alpha-NDCG, ERR-IA and S-recall, as a Hugging Face `evaluate` metric."""
 
+import json
 import math
 import time
 import warnings
@@ -20,15 +21,19 @@ from .options import Options, Plain, check_options, check_protocol, message
 from .queries import (
     Queries,
     concatenate,
+    fingerprints,
     from_bytes,
     has_ties,
     most_subtopics,
     no_queries,
     score,
+    take,
     to_bytes,
 )
+from .query_ids import Id, count_once, new_rows, read_ids
 from .rankings import read_rankings
 from .scoring import Floats, mean
+from .training import Evaluation, batches, running_loop, scores_and_width
 
 __version__ = "0.1.0"
 
@@ -175,6 +180,7 @@ _STORED = datasets.Features(
 
 
 _FIGURES = ("alpha-NDCG", "ERR-IA", "S-recall")
+_DATA = ("predictions", "references", "query_ids")
 
 
 class _Directions(dict[str, bool]):
@@ -192,11 +198,22 @@ class SearchDiversity(evaluate.Metric):
 
     _kind: str | None
     _added: list[Queries]
+    _ids: list[Id]  # of the queries that were added, or none
+    _row_of: dict[Id, bytes]  # fingerprint of the query with each id
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._arguments = args, kwargs
+        self._configured: dict[str, Any] = {}
         self._signature: str | None = None
+        self._evaluation = Evaluation(None, [])
         self._start_over()
+
+    def __reduce__(self) -> Any:
+        """Pickle without evaluate's copies of the methods, which are made again."""
+        made_by_evaluate = ("compute", "add", "add_batch")
+        state = {name: value for name, value in vars(self).items() if name not in made_by_evaluate}
+        return _restored, (type(self), *self._arguments, self._configured), state
 
     def _info(self) -> evaluate.MetricInfo:
         if self.config_name != "default":
@@ -224,7 +241,8 @@ class SearchDiversity(evaluate.Metric):
     @property
     def greater_is_better(self) -> Mapping[str, bool]:
         """Direction of each key of the result; it knows the figures at every depth."""
-        return _Directions({f"{name}@{k}": True for k in (10, 5) for name in _FIGURES})
+        depths = sorted(self._default_options().k, reverse=True)
+        return _Directions({f"{name}@{k}": True for k in depths for name in _FIGURES})
 
     @property
     def signature(self) -> str | None:
@@ -238,23 +256,35 @@ class SearchDiversity(evaluate.Metric):
         reference: Any = None,
         predictions: Any = None,
         references: Any = None,
+        query_id: Any = None,
     ) -> None:
         """Add one query: `prediction` and `reference` (the plurals are for `evaluate.combine`)."""
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
-        self.add_batch(predictions=[prediction], references=[reference])
+        ids = None if query_id is None else [query_id]
+        self.add_batch(predictions=[prediction], references=[reference], query_ids=ids)
 
-    def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
+    def add_batch(
+        self, *, predictions: Any = None, references: Any = None, query_ids: Any = None
+    ) -> None:
         """Add a batch of queries: checked, flattened and kept until `compute`."""
-        read = list(self._read(predictions, references))
+        read = list(self._read(predictions, references, self._kind, len(self)))
+        parts = [queries for _, queries in read]
+        ids = self._read_ids(query_ids, parts)
+        if ids:
+            rows = [row for part in parts for row in fingerprints(part)]
+            found = new_rows(ids, rows, self._row_of, len(self))
+            self._row_of.update({name: rows[index] for name, index in found.items()})
         self._kind = read[-1][0] if read else self._kind
-        self._added += [queries for _, queries in read]
+        self._added += parts
+        self._ids += ids
 
     def compute(
         self,
         *,
         predictions: Any = None,
         references: Any = None,
+        query_ids: Any = None,
         protocol: str | None = None,
         alpha: float | None = None,
         k: int | Sequence[int] = (5, 10),
@@ -264,61 +294,179 @@ class SearchDiversity(evaluate.Metric):
 
         If it raises, what was added before stays. Processes other than process 0 get None.
         """
+        options = self._options(protocol, alpha, k, per_query)
+        given: Iterable[Queries] = ()
+        given_ids: list[Id] = []
+        if predictions is not None or references is not None:
+            read = self._read(predictions, references, self._kind, len(self))
+            given = (queries for _, queries in read)
+            if query_ids is not None or self._ids:
+                given = list(given)
+                given_ids = self._read_ids(query_ids, given)
+        elif query_ids is not None:
+            raise ValueError(message("query_ids", "come with predictions", query_ids))
+        gathered = self._gather(given, given_ids)
+        if gathered is None:
+            return None
+        parts, ids = gathered
+        if ids:
+            queries = concatenate([no_queries(), *parts])
+            kept = count_once(ids, fingerprints(queries))
+            parts, ids = [take(queries, np.array(kept))], [ids[index] for index in kept]
+        result = self._result(parts, options)
+        if ids and options.per_query:
+            result["per_query"]["query_ids"] = ids
+        self._start_over()
+        return result
+
+    def configured(self, **options: Any) -> "SearchDiversity":
+        """A metric without rows whose `compute` and `compute_metrics` have other defaults.
+
+        Args:
+            options: options of `compute`, but for `per_query`.
+        Raises:
+            ValueError: a value that `compute` refuses.
+            TypeError: an option that `compute` does not have.
+        """
+        made: SearchDiversity = _restored(
+            type(self), *self._arguments, {**self._configured, **options}
+        )
+        made._default_options()
+        return made
+
+    def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
+        """For `Trainer`: the scores of a batch with the last axis of its labels.
+
+        With it, `compute_metrics` refuses labels that Trainer has broadcast.
+
+        Args:
+            logits: (B, n) float tensor, or several outputs of a model, of which it is the first.
+            labels: (B, n, T) tensor of 0, 1 and, as padding, -100; signed ints or floats; n may
+                differ from batch to batch, T may not.
+        Returns:
+            (the scores, (B,) int64 tensor of T), for `compute_metrics`.
+        Raises:
+            ValueError: tensors of another shape or type.
+        """
+        return scores_and_width(logits, labels)
+
+    def compute_metrics(self, eval_pred: Any, compute_result: bool | None = None) -> dict[str, Any]:
+        """For `Trainer`: the figures of one evaluation; rows that were added have no part in it.
+
+        Args:
+            eval_pred: predictions, of `preprocess_logits_for_metrics` or (Q, n) scores, and
+                label_ids, (Q, n, T) of 0, 1 and, as padding, -100; lists of them are batches.
+            compute_result: under `batch_eval_metrics` False for all batches but the last one. What
+                an evaluation that was broken off has left is dropped when Trainer starts another;
+                outside Trainer, compute_result=None starts anew.
+        Returns:
+            What `compute` returns, under the options of `configured`; {} before the last batch.
+        Raises:
+            ValueError: as `compute`; labels with another last axis than those of other batches.
+        """
+        options = self._default_options()
+        loop, before = running_loop(), self._evaluation
+        self._evaluation = Evaluation(None, [])  # nothing stays of an evaluation that is refused
+        same = compute_result is not None and before.loop is loop
+        parts = list(before.parts) if same else []
+        at = sum(len(part.n_docs) for part in parts)
+        for scores, labels, start in batches(eval_pred, start=at):
+            parts += [queries for _, queries in self._read(scores, labels, "scores", start)]
+        if compute_result is not None and not compute_result:
+            self._evaluation = Evaluation(loop, parts)
+            return {}
+        return self._result(parts, options)
+
+    def _options(self, protocol: Any, alpha: Any, k: Any, per_query: Any) -> Options:
         if protocol is None:
             protocol = "standard" if self.config_name == "default" else self.config_name
-        options = check_options(protocol, alpha, k, per_query)
-        given: Iterable[Queries] = ()
-        if predictions is not None or references is not None:
-            given = (queries for _, queries in self._read(predictions, references))
-        parts = self._gather(given)
-        if parts is None:
-            return None
+        return check_options(protocol, alpha, k, per_query)
+
+    def _default_options(self) -> Options:
+        """What `compute` takes where it is not told, and so what `compute_metrics` takes."""
+        if "per_query" in self._configured:
+            rule = "be given to compute()"
+            hint = "Trainer logs numbers only"
+            raise ValueError(message("per_query", rule, Plain("a default"), hint=hint))
+        defaults = self.compute.__kwdefaults__ or {}
+        return self._options(**{name: defaults[name] for name in defaults if name not in _DATA})
+
+    def _result(self, parts: Iterable[Queries], options: Options) -> dict[str, Any]:
         columns, tied = _score(parts, options)
         judged = np.concatenate(columns[f"Judged@{max(options.k)}"])
         _warn(judged, tied, max(options.k))
-        self._start_over()
         self._signature = _signature(self.name, options, len(judged))
         return _result(columns, options)
 
-    def _read(self, predictions: Any, references: Any) -> Iterator[tuple[str | None, Queries]]:
+    def _read(
+        self, predictions: Any, references: Any, kind: str | None, start: int
+    ) -> Iterator[tuple[str | None, Queries]]:
         """A batch part by part: its kind, checked against the rows before, and flat queries."""
-        kind = self._kind
-        for rows, judged, start in split(predictions, references, start=len(self)):
-            rankings = read_rankings(rows, start=start)
-            kind = agreed_kind(kind, rankings.kind, start)
-            judgements = read_judgements(judged, int_ids=kind == "scores", start=start)
+        for rows, judged, first in split(predictions, references, start=start):
+            rankings = read_rankings(rows, start=first)
+            kind = agreed_kind(kind, rankings.kind, first)
+            judgements = read_judgements(judged, int_ids=kind == "scores", start=first)
             ranked = rankings.values if rankings.kind == "ids" else None
             words = id_words(judgements.ids, ranked)
-            yield kind, meet(rankings._replace(kind=kind), judgements, words, start)
+            yield kind, meet(rankings._replace(kind=kind), judgements, words, first)
+
+    def _read_ids(self, query_ids: Any, parts: Iterable[Queries]) -> list[Id]:
+        rows = sum(len(part.n_docs) for part in parts)
+        return read_ids(query_ids, rows=rows, held=self._ids, start=len(self))
 
     def _start_over(self) -> None:
         self._kind = None
         self._added = []
+        self._ids = []
+        self._row_of = {}
 
-    def _gather(self, given: Iterable[Queries]) -> Iterable[Queries] | None:
+    def _gather(
+        self, given: Iterable[Queries], given_ids: list[Id]
+    ) -> tuple[Iterable[Queries], list[Id]] | None:
         """What each process added, then what it gave to `compute`; None outside process 0.
 
         In one process, what is given is read while it is scored: only figures are kept of it.
         """
         added = concatenate([no_queries(), *self._added])
         if self.num_process == 1:
-            return chain([added], given)
+            return chain([added], given), self._ids + given_ids
         passed = to_bytes(added), to_bytes(concatenate([no_queries(), *given]))
         self.selected_feature_format = _STORED
         self._init_writer(timeout=self.timeout)
         file = self.cache_file_name
-        super().add_batch(predictions=list(passed), references=["added", "given"])
+        ids = [json.dumps(self._ids), json.dumps(given_ids)]
+        super().add_batch(predictions=list(passed), references=ids)
         columns = super().compute()
         if columns is None:
             _wait_until_read(file, self.timeout)
             self._start_over()
             return None
         parts = [from_bytes(data) for data in columns[0]]
+        all_ids = [json.loads(text) for text in columns[1]]
         self._added = parts[::2]  # if compute() raises: what was added, without what was given
-        return parts
+        self._ids = list(chain.from_iterable(all_ids[::2]))
+        for part, named in zip(parts, all_ids, strict=True):
+            if bool(named) != any(all_ids) and len(part.n_docs):
+                got = Plain("none from some processes")
+                raise ValueError(message("query_ids", "be given for all queries or for none", got))
+        return parts, list(chain.from_iterable(all_ids))
 
     def _compute(self, *, predictions: Any, references: Any) -> Any:
         return predictions, references
+
+
+def _restored(
+    kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: dict[str, Any]
+) -> Any:
+    """A metric made anew, with `options` in place of the defaults of `compute`."""
+    metric = kind(*args, **kwargs)
+    compute = metric.compute.__func__  # evaluate gives each metric its own
+    unknown = options.keys() - compute.__kwdefaults__.keys() | (options.keys() & _DATA)
+    for name in sorted(unknown):
+        raise TypeError(f"configured() got an unexpected keyword argument {name!r}")
+    compute.__kwdefaults__ = {**compute.__kwdefaults__, **options}
+    metric._configured = options
+    return metric
 
 
 def _wait_until_read(file: str, timeout: float) -> None:
@@ -386,11 +534,11 @@ def _warn(judged: Floats, tied: int, depth: int) -> None:
         warnings.warn(
             f"{tied} of {len(judged)} queries have equal scores within rank {depth}; "
             "their order is the protocol's, not the model's",
-            stacklevel=3,
+            stacklevel=4,
         )
     share = np.mean(judged[~np.isnan(judged)]) if not np.isnan(judged).all() else 1.0
     if share < 0.8 - 1e-9:  # a mean of 0.8 may be rounded down
         warnings.warn(
             f"{share:.0%} of the documents within rank {depth} are judged; the others gain nothing",
-            stacklevel=3,
+            stacklevel=4,
         )

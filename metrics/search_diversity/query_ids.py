@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`query_ids`: how rows are found that a distributed sampler repeated."""
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from .options import InputTypeError, Plain, message
+
+Id = str | int
+
+
+def read_ids(values: Any, *, rows: int, held: list[Id], start: int) -> list[Id]:
+    """Ids of a batch of queries; [] if it has none.
+
+    Args:
+        values: one str or int a query: a list, an array, a tensor or a column; or None.
+        rows: queries of the batch.
+        held: ids of the queries added before.
+        start: number of queries added before, which have ids as all have, or have none.
+    Raises:
+        ValueError: not one id a query; ids of two types; ids of some queries, but not of all.
+        TypeError: no rows of ids.
+    """
+    if values is None:
+        ids = []
+    elif isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+        raise InputTypeError(message("query_ids", "have one id a query", values))
+    else:
+        values = values.to_pylist() if hasattr(values, "to_pylist") else values
+        ids = [value.item() if hasattr(value, "item") else value for value in values]
+        if len(ids) != rows:
+            raise ValueError(message("query_ids", f"have one id for each of {rows} rows", len(ids)))
+    if rows and start and bool(ids) != bool(held):
+        got = Plain("some" if ids else "none")
+        raise ValueError(message("query_ids", "be given for all queries or for none", got, start))
+    kind = type(held[0] if held else ids[0]) if ids else str
+    for query, value in enumerate(ids, start):
+        if type(value) not in (str, int):
+            raise ValueError(message("query_ids", "be str or int", value, query))
+        if type(value) is not kind:
+            raise ValueError(message("query_ids", "be all str or all int", value, query))
+    return ids
+
+
+def new_rows(
+    ids: Sequence[Id], rows: Sequence[Hashable], held: Mapping[Id, Hashable], start: int = 0
+) -> dict[Id, int]:
+    """The first row of each id that no row before has.
+
+    Args:
+        ids: of a batch of queries.
+        rows: what stands for each of them; rows are the same if these are equal.
+        held: the rows of the ids before.
+        start: number of queries before these; errors count on from it.
+    Returns:
+        {id: index in `rows`}, ascending.
+    Raises:
+        ValueError: an id that another row has.
+    """
+    found: dict[Id, int] = {}
+    for index, (name, row) in enumerate(zip(ids, rows, strict=True)):
+        before = held[name] if name in held else rows[found.setdefault(name, index)]
+        if before != row:
+            hint = "another query has this id, and other predictions or references"
+            raise ValueError(message("query_ids", "name one query each", name, start + index, hint))
+    return found
+
+
+def count_once(ids: Sequence[Id], rows: Sequence[Hashable]) -> list[int]:
+    """Indices of the rows without those that repeat one before them; warns of them.
+
+    Raises:
+        ValueError: an id that two different rows have.
+    """
+    kept = list(new_rows(ids, rows, {}).values())
+    if len(kept) < len(ids):
+        warnings.warn(
+            f"{len(ids) - len(kept)} of {len(ids)} rows repeat the `query_ids` of another and are "
+            "counted once",
+            stacklevel=3,
+        )
+    return kept
