@@ -238,6 +238,18 @@ def test_batches_outside_trainer(name):
     assert metric.compute_metrics(batch(0), compute_result=True) == computed(name, rows[:8])
 
 
+@pytest.mark.parametrize("name", ROWS)
+def test_batches_in_a_function_of_that_name(name):
+    rows, metric = ROWS[name](False), load(name)
+    logits, labels = (np.stack([row[key] for row in rows]) for key in ("logits", "labels"))
+
+    def prediction_loop(i):
+        return metric.compute_metrics((logits[i : i + 8], labels[i : i + 8]), i == 16)
+
+    results = [prediction_loop(i) for i in (0, 8, 16)]
+    assert results == [{}, {}, computed(name, rows)]
+
+
 # Refusals
 
 

@@ -54,6 +54,10 @@ Inputs:
     ranking: ints that are meant as scores must be floats, or the kind named "scores". Scores are
     compared as they are given and reduced to two integers a query when they are added.
 
+    query_ids, optional, one str or int for each row, of all rows or of none: rows that repeat an id
+    with the same rank and ties count once, with one warning; another row is an error. Under
+    "released" they must be ints, or strings of digits, and give the order.
+
 Options of compute:
     protocol (str): "standard"; "released" averages as the published QuoteR code does (MRR and NDCG
         over batches of 64, MeanRank from 0, RankVariance a standard deviation; it depends on the
@@ -65,7 +69,8 @@ Options of compute:
         counts it under the key `missing`, and sets the three rank statistics to None.
     ndcg_k (int or several): depths of NDCG, 5.
     recall_k (int or several): depths of Recall, (1, 10, 100).
-    per_query (bool): add `per_query`, {"rank": [...], "MRR": [...], ...} in input order.
+    per_query (bool): add `per_query`, {"rank": [...], "MRR": [...], ...} in input order, with
+        "query_ids" if they were given.
 
 Returns:
     A dict of Python floats.

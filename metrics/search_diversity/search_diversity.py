@@ -101,6 +101,9 @@ Inputs:
     - in place of the list, a `datasets.Dataset` or an Arrow table with the columns doc_ids and
       subtopics.
 
+    query_ids, optional, one str or int for each row, of all rows or of none: rows that repeat an id
+    with the same ranking and labels count once, with one warning; another row is an error.
+
 Options of compute:
     protocol (str): "standard", "released" or "recipe"; None is the config name, or "standard".
     alpha (float): redundancy penalty from 0 to 1; None is 0.5. "recipe" takes none. ERR-IA uses it
@@ -108,7 +111,7 @@ Options of compute:
     k (int or several): depths, (5, 10), at most 1,000,000.
     per_query (bool): add `per_query`, {"alpha-NDCG@10": [...], ..., "Judged@10": [...]} in input
         order; Judged@k is the share of the top k that is in the reference, None for an empty
-        ranking.
+        ranking; with "query_ids" if they were given.
 
 Returns:
     A dict of Python floats, higher is better. A query without a covered subtopic scores 0.

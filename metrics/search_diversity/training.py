@@ -56,9 +56,16 @@ class Evaluation(NamedTuple):
 def running_loop() -> FrameType | None:
     """The call of Trainer's evaluation loop that is running, None outside one."""
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name not in ("evaluation_loop", "prediction_loop"):
+    while frame is not None and not _is_loop(frame):
         frame = frame.f_back
     return frame
+
+
+def _is_loop(frame: FrameType) -> bool:
+    """Whether it is `evaluation_loop(self, dataloader, ...)`, of Trainer or of a class like it."""
+    code = frame.f_code
+    named = code.co_name in ("evaluation_loop", "prediction_loop")
+    return named and code.co_varnames[:2] == ("self", "dataloader")
 
 
 def batches(eval_pred: Any, *, start: int) -> Iterator[tuple[Any, Any, int]]:
