@@ -340,6 +340,16 @@ def test_tensors_of_another_shape_or_type(name, logits, labels):
 
 
 @pytest.mark.parametrize("name", ROWS)
+def test_batches_without_labels(name):
+    rows, metric = ROWS[name](False), load(name)
+    logits, labels = (np.stack([row[key] for row in rows]) for key in ("logits", "labels"))
+    raised(
+        lambda: metric.compute_metrics(([logits, logits], [labels])),
+        "`label_ids` must be as many batches as the 2 of predictions, got 1",
+    )
+
+
+@pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("given", [None, {}, (), (None, None), ([0.5],), ([[0.5]], [0])])
 def test_what_is_no_evaluation(name, given):
     with pytest.raises(ValueError):

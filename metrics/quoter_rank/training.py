@@ -102,6 +102,9 @@ def read_evaluation(eval_pred: Any, *, start: int) -> Iterator[Batch]:
         rule = "hold predictions and label_ids"
         raise InputTypeError(message("eval_pred", rule, got))
     batched = isinstance(predictions, list) and isinstance(labels, list)
+    if batched and len(predictions) != len(labels):
+        rule = f"be as many batches as the {len(predictions)} of predictions"
+        raise ValueError(message("label_ids", rule, len(labels)))
     pairs = zip(predictions, labels, strict=True) if batched else [(predictions, labels)]
     for logits, gold in pairs:
         logits = logits[0] if isinstance(logits, (tuple, list)) else logits

@@ -88,6 +88,9 @@ def batches(eval_pred: Any, *, start: int) -> Iterator[tuple[Any, Any, int]]:
         got = Plain(type(eval_pred).__name__)
         raise InputTypeError(message("eval_pred", "hold predictions and label_ids", got))
     batched = isinstance(predictions, list) and isinstance(labels, list)
+    if batched and len(predictions) != len(labels):
+        rule = f"be as many batches as the {len(predictions)} of predictions"
+        raise ValueError(message("label_ids", rule, len(labels)))
     pairs = zip(predictions, labels, strict=True) if batched else [(predictions, labels)]
     for outputs, matrices in pairs:
         several = isinstance(outputs, (tuple, list))
