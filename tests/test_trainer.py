@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hooks inside `transformers.Trainer`: it logs what `compute` gives on the same logits."""
 
+import copy
 import json
 import math
 
@@ -217,6 +218,56 @@ def test_rows_of_a_broken_evaluation_are_dropped(tmp_path, name, wrapped):
         run.evaluate()
     for _ in range(2):
         assert logged(run.evaluate()) == computed(name, rows)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_evaluation_inside_an_evaluation(tmp_path, name):
+    """A callback evaluates another Trainer with the same metric between two batches."""
+    rows, metric = ROWS[name](True), load(name)
+    inner = trainer(metric, rows[:7], tmp_path / "inner", batch_eval_metrics=True)
+    found = []
+
+    class Evaluate(transformers.TrainerCallback):
+        def on_prediction_step(self, args, state, control, **more):
+            if len(found) < 2:
+                found.append(logged(inner.evaluate()))
+                found.append(metric.compute_metrics(whole))
+
+    whole = (rows[0]["logits"][None], np.array(rows[0]["labels"])[None])
+    outer = trainer(metric, rows, tmp_path / "outer", batch_eval_metrics=True)
+    outer.add_callback(Evaluate())
+    assert logged(outer.evaluate()) == computed(name, rows)
+    assert found == [computed(name, rows[:7]), computed(name, rows[:1])]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_metric_in_the_middle_of_an_evaluation_can_be_copied(name):
+    rows, metric = ROWS[name](False), load(name)
+    logits, labels = (np.stack([row[key] for row in rows]) for key in ("logits", "labels"))
+
+    class Loop:
+        def evaluation_loop(self, dataloader):
+            metric.compute_metrics((logits[:9], labels[:9]), False)
+            made = copy.deepcopy(metric)
+            return metric.compute_metrics((logits[9:], labels[9:]), True), made
+
+    result, made = Loop().evaluation_loop(None)
+    assert result == computed(name, rows)
+    assert made.compute_metrics((logits, labels), True) == result
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_predict_without_labels(name):
+    logits = torch.rand(3, 4)
+    assert load(name).preprocess_logits_for_metrics((logits,), None) is logits
+
+
+@pytest.mark.parametrize("pairs", [[[3, -5]], [[1, 0]], [[0, 1]], [[-7, 1]]])
+def test_integers_that_the_hook_does_not_give(pairs):
+    raised(
+        lambda: load("quoter_rank").compute_metrics((np.array(pairs), np.array([0]))),
+        "`predictions` must be logits, or what preprocess_logits_for_metrics gave",
+    )
 
 
 @pytest.mark.parametrize("name", ROWS)

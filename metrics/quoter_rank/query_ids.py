@@ -2,12 +2,15 @@
 """`query_ids`: how rows are found that a distributed sampler repeated."""
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import Any
+
+import numpy as np
 
 from .options import InputTypeError, Plain, message
 
 Id = str | int
+LARGEST = 2**63
 
 
 def read_ids(values: Any, *, rows: int, held: list[Id], start: int) -> list[Id]:
@@ -24,7 +27,7 @@ def read_ids(values: Any, *, rows: int, held: list[Id], start: int) -> list[Id]:
     """
     if values is None:
         ids = []
-    elif isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+    elif _is_no_column(values):
         raise InputTypeError(message("query_ids", "have one id a query", values))
     else:
         values = values.to_pylist() if hasattr(values, "to_pylist") else values
@@ -38,9 +41,28 @@ def read_ids(values: Any, *, rows: int, held: list[Id], start: int) -> list[Id]:
     for query, value in enumerate(ids, start):
         if type(value) not in (str, int):
             raise ValueError(message("query_ids", "be str or int", value, query))
+        if type(value) is int and not -LARGEST < value < LARGEST:
+            got = Plain("a larger int")
+            raise ValueError(message("query_ids", "be str, or int below 2**63", got, query))
         if type(value) is not kind:
             raise ValueError(message("query_ids", "be all str or all int", value, query))
     return ids
+
+
+def _is_no_column(values: Any) -> bool:
+    """Whether it has no length, no order, or cells that are no ids."""
+    unordered = isinstance(values, (str, bytes, Mapping, Set))
+    if unordered or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
+        return True
+    masked = isinstance(values, np.ma.MaskedArray)
+    return masked or getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M")
+
+
+def refuse_two_types(ids: Sequence[Id]) -> None:
+    """Refuse ids that are str in one process and int in another."""
+    if len(set(map(type, ids))) > 1:
+        got = Plain("str and int from different processes")
+        raise ValueError(message("query_ids", "be all str or all int", got))
 
 
 def new_rows(
@@ -90,4 +112,12 @@ def sorted_by_number(ids: Sequence[Id]) -> list[int]:
             rule = "be ints, or strings of digits, under protocol 'released'"
             hint = "its figures depend on the order of the queries"
             raise ValueError(message("query_ids", rule, name, query, hint))
-    return sorted(range(len(ids)), key=lambda index: int(ids[index]))
+    return sorted(range(len(ids)), key=lambda index: _number(ids[index]))
+
+
+def _number(name: Id) -> Any:
+    """A key that orders ints, or strings of digits of any length, as numbers."""
+    if isinstance(name, int):
+        return name
+    digits = name.lstrip("0")
+    return len(digits), digits

@@ -3,7 +3,9 @@
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy, deepcopy
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import datasets
@@ -16,7 +18,7 @@ from .options import Options, Plain, check_choice, check_options, message
 from .query_ids import Id, count_once, new_rows, read_ids, sorted_by_number
 from .rows import NO_ROWS, Rows, from_text, joined, take, to_text
 from .scoring import averages, mean_rank, per_query_figures, rank_statistics, resolve_ties
-from .training import Evaluation, ranks_on_device, read_evaluation, running_loop
+from .training import Evaluation, ranks_on_device, read_evaluation, running_loops
 
 __version__ = "0.1.0"
 
@@ -154,7 +156,10 @@ class _Directions(dict[str, bool]):
 
     def __missing__(self, key: str) -> bool:
         name, _, depth = key.partition("@")
-        if (name not in ("NDCG", "Recall") or not depth.isdecimal()) and key != "missing":
+        if (
+            name not in ("NDCG", "Recall")
+            or not (depth.isascii() and depth.isdecimal() and depth[0] != "0")
+        ) and key != "missing":
             raise KeyError(key)
         return key != "missing"
 
@@ -172,13 +177,18 @@ class QuoterRank(evaluate.Metric):
         self._arguments = args, kwargs
         self._configured: dict[str, Any] = {}
         self._signature: str | None = None
-        self._evaluation = Evaluation(None, [])
+        self._evaluations: list[Evaluation] = []
         self._start_over()
 
     def __reduce__(self) -> Any:
         """Pickle without evaluate's copies of the methods, which are made again."""
         made_by_evaluate = ("compute", "add", "add_batch")
-        state = {name: value for name, value in vars(self).items() if name not in made_by_evaluate}
+        state = {
+            name: copy(value) if isinstance(value, (list, dict)) else value
+            for name, value in vars(self).items()
+            if name not in made_by_evaluate
+        }
+        state["_evaluations"] = []  # of calls that run here
         return _restored, (type(self), *self._arguments, self._configured), state
 
     def _info(self) -> evaluate.MetricInfo:
@@ -296,7 +306,9 @@ class QuoterRank(evaluate.Metric):
             ValueError: a value that `compute` refuses.
             TypeError: an option that `compute` does not have.
         """
-        made: QuoterRank = _restored(type(self), *self._arguments, {**self._configured, **options})
+        made: QuoterRank = _restored(
+            type(self), *self._arguments, deepcopy({**self._configured, **options})
+        )
         made._default_options()
         return made
 
@@ -329,20 +341,25 @@ class QuoterRank(evaluate.Metric):
             ValueError: as `compute`; a row whose padding could change the rank of its gold.
         """
         options = self._default_options()
-        loop, before = running_loop(), self._evaluation
-        self._evaluation = Evaluation(None, [])  # nothing stays of an evaluation that is refused
-        same = compute_result is not None and before.loop is loop
-        batches = list(before.batches) if same else []
+        batches = self._begun(compute_result)
         start = sum(len(batch.rank) for batch in batches)
         batches += read_evaluation(eval_pred, start=start)
         if compute_result is not None and not compute_result:
-            self._evaluation = Evaluation(loop, batches)
+            self._evaluations.append(Evaluation(get_ident(), running_loops()[0], batches))
             return {}
         rank = np.concatenate([NO_ROWS.rank, *(batch.rank for batch in batches)])
         tied = np.concatenate([NO_ROWS.tied, *(batch.tied for batch in batches)])
         if not len(rank):
             raise ValueError(message("predictions", "have at least one query", 0))
         return self._result(rank, tied, options)
+
+    def _begun(self, compute_result: bool | None) -> list[Batch]:
+        """Take what the running evaluation has given; drop what is left of broken ones."""
+        loops, thread = running_loops(), get_ident()
+        kept = [e for e in self._evaluations if e.thread != thread or e.loop in loops]
+        mine = [e for e in kept if e.thread == thread and e.loop is loops[0]]
+        self._evaluations = [e for e in kept if e not in mine]  # nothing stays if it is refused
+        return [] if compute_result is None else [row for e in mine for row in e.batches]
 
     def _default_options(self) -> Options:
         """What `compute` takes where it is not told, and so what `compute_metrics` takes."""

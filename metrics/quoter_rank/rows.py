@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .options import Plain, message
-from .query_ids import Id
+from .query_ids import Id, refuse_two_types
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -58,6 +58,7 @@ def from_text(rank: Any, text: list[str]) -> tuple[Rows, Bools]:
     if ids and len(ids) < len(cells):
         got = Plain("none from some processes")
         raise ValueError(message("query_ids", "be given for all queries or for none", got))
+    refuse_two_types(ids)
     tied = np.array([tied for tied, _, _ in cells], np.int64)
     is_given = np.array([given for _, given, _ in cells], bool)
     return Rows(np.asarray(rank, np.int64), tied, ids), is_given

@@ -27,6 +27,8 @@ def ranks_on_device(logits: Any, labels: Any) -> Any:
         (B, 2) int64 tensor on the same device; a rank below 0 says why there is none.
     """
     logits = logits[0] if isinstance(logits, (tuple, list)) else logits
+    if labels is None:  # Trainer.predict without labels
+        return logits
     rule, got = "be (B, C) floats, one row of candidates a query", _described(logits)
     if logits.ndim != 2 or not logits.shape[1] or not logits.is_floating_point():
         raise ValueError(message("logits", rule, Plain(got)))
@@ -64,16 +66,20 @@ def _several_processes() -> bool:
 class Evaluation(NamedTuple):
     """Batches of one evaluation, and the call of Trainer's loop that it is."""
 
+    thread: int
     loop: FrameType | None
     batches: list[Batch]
 
 
-def running_loop() -> FrameType | None:
-    """The call of Trainer's evaluation loop that is running, None outside one."""
+def running_loops() -> list[FrameType | None]:
+    """The calls of Trainer's evaluation loop that are running, the inner one first; then None."""
     frame = inspect.currentframe()
-    while frame is not None and not _is_loop(frame):
+    loops: list[FrameType | None] = []
+    while frame is not None:
+        if _is_loop(frame):
+            loops.append(frame)
         frame = frame.f_back
-    return frame
+    return [*loops, None]
 
 
 def _is_loop(frame: FrameType) -> bool:
@@ -117,7 +123,7 @@ def _read(logits: Any, labels: Any, start: int) -> Batch:
     if not hasattr(logits, "dtype"):
         rule = "be arrays or tensors"
         raise InputTypeError(message("predictions", rule, Plain(_described(logits))))
-    if to_numpy(logits[:0]).dtype.kind == "i" and logits.shape[1:] == (2,):
+    if logits.shape[1:] == (2,) and to_numpy(logits[:0]).dtype == np.int64:
         return _read_ranks(to_numpy(logits), to_numpy(labels), start)
     batch = read_batch(logits, labels, kind="scores", start=start)
     _refuse_padding(to_numpy(logits), to_numpy(labels), start)
@@ -129,7 +135,13 @@ def _read_ranks(pairs: Any, labels: Any, start: int) -> Batch:
     if len(pairs) != len(labels):
         rule = f"have one row for each of the {len(labels)} references"
         raise ValueError(message("predictions", rule, len(pairs)))
-    rank, tied = pairs.T.astype(np.int64)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        rule = "be one gold a query, an int"
+        raise ValueError(message("references", rule, Plain(_described(labels))))
+    rank, tied = pairs.T
+    for query in np.flatnonzero((rank < PADDED) | (rank == 0) | ((rank > 0) & (tied < 1)))[:1]:
+        rule = "be logits, or what preprocess_logits_for_metrics gave"
+        raise ValueError(message("predictions", rule, pairs[query], start + int(query)))
     for query in np.flatnonzero(rank < 1)[:1].tolist():
         at = start + query
         if rank[query] == OUTSIDE:

@@ -75,6 +75,11 @@ def take(queries: Queries, index: Ints) -> Queries:
 
 def fingerprints(queries: Queries) -> list[bytes]:
     """One for each query; those of two queries are equal if all that is scored of them is."""
+    query = np.arange(len(queries.n_pairs)).repeat(queries.n_pairs)
+    pairs = np.stack([query, queries.pair_subtopic, queries.pair_doc])
+    query, subtopic, doc = np.unique(pairs, axis=1)  # in one order, none twice
+    count = np.bincount(query, minlength=len(queries.n_pairs))
+    queries = queries._replace(n_pairs=count, pair_doc=doc, pair_subtopic=subtopic)
     columns = []
     for name, lengths in _LENGTHS.items():
         values = getattr(queries, name)

@@ -6,8 +6,10 @@ import math
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy, deepcopy
 from itertools import chain
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import datasets
@@ -30,10 +32,10 @@ from .queries import (
     take,
     to_bytes,
 )
-from .query_ids import Id, count_once, new_rows, read_ids
+from .query_ids import Id, count_once, new_rows, read_ids, refuse_two_types
 from .rankings import read_rankings
 from .scoring import Floats, mean
-from .training import Evaluation, batches, running_loop, scores_and_width
+from .training import Evaluation, batches, running_loops, scores_and_width
 
 __version__ = "0.1.0"
 
@@ -191,7 +193,7 @@ class _Directions(dict[str, bool]):
 
     def __missing__(self, key: str) -> bool:
         name, _, depth = key.partition("@")
-        if name not in _FIGURES or not depth.isdecimal():
+        if name not in _FIGURES or not (depth.isascii() and depth.isdecimal() and depth[0] != "0"):
             raise KeyError(key)
         return True
 
@@ -209,13 +211,18 @@ class SearchDiversity(evaluate.Metric):
         self._arguments = args, kwargs
         self._configured: dict[str, Any] = {}
         self._signature: str | None = None
-        self._evaluation = Evaluation(None, [])
+        self._evaluations: list[Evaluation] = []
         self._start_over()
 
     def __reduce__(self) -> Any:
         """Pickle without evaluate's copies of the methods, which are made again."""
         made_by_evaluate = ("compute", "add", "add_batch")
-        state = {name: value for name, value in vars(self).items() if name not in made_by_evaluate}
+        state = {
+            name: copy(value) if isinstance(value, (list, dict)) else value
+            for name, value in vars(self).items()
+            if name not in made_by_evaluate
+        }
+        state["_evaluations"] = []  # of calls that run here
         return _restored, (type(self), *self._arguments, self._configured), state
 
     def _info(self) -> evaluate.MetricInfo:
@@ -279,8 +286,8 @@ class SearchDiversity(evaluate.Metric):
             found = new_rows(ids, rows, self._row_of, len(self))
             self._row_of.update({name: rows[index] for name, index in found.items()})
         self._kind = read[-1][0] if read else self._kind
-        self._added += parts
-        self._ids += ids
+        self._added = self._added + parts
+        self._ids = self._ids + ids
 
     def compute(
         self,
@@ -332,7 +339,7 @@ class SearchDiversity(evaluate.Metric):
             TypeError: an option that `compute` does not have.
         """
         made: SearchDiversity = _restored(
-            type(self), *self._arguments, {**self._configured, **options}
+            type(self), *self._arguments, deepcopy({**self._configured, **options})
         )
         made._default_options()
         return made
@@ -368,15 +375,12 @@ class SearchDiversity(evaluate.Metric):
             ValueError: as `compute`; labels with another last axis than those of other batches.
         """
         options = self._default_options()
-        loop, before = running_loop(), self._evaluation
-        self._evaluation = Evaluation(None, [])  # nothing stays of an evaluation that is refused
-        same = compute_result is not None and before.loop is loop
-        parts = list(before.parts) if same else []
+        parts = self._begun(compute_result)
         at = sum(len(part.n_docs) for part in parts)
         for scores, labels, start in batches(eval_pred, start=at):
             parts += [queries for _, queries in self._read(scores, labels, "scores", start)]
         if compute_result is not None and not compute_result:
-            self._evaluation = Evaluation(loop, parts)
+            self._evaluations.append(Evaluation(get_ident(), running_loops()[0], parts))
             return {}
         return self._result(parts, options)
 
@@ -384,6 +388,14 @@ class SearchDiversity(evaluate.Metric):
         if protocol is None:
             protocol = "standard" if self.config_name == "default" else self.config_name
         return check_options(protocol, alpha, k, per_query)
+
+    def _begun(self, compute_result: bool | None) -> list[Queries]:
+        """Take what the running evaluation has given; drop what is left of broken ones."""
+        loops, thread = running_loops(), get_ident()
+        kept = [e for e in self._evaluations if e.thread != thread or e.loop in loops]
+        mine = [e for e in kept if e.thread == thread and e.loop is loops[0]]
+        self._evaluations = [e for e in kept if e not in mine]  # nothing stays if it is refused
+        return [] if compute_result is None else [row for e in mine for row in e.parts]
 
     def _default_options(self) -> Options:
         """What `compute` takes where it is not told, and so what `compute_metrics` takes."""
@@ -452,6 +464,7 @@ class SearchDiversity(evaluate.Metric):
             if bool(named) != any(all_ids) and len(part.n_docs):
                 got = Plain("none from some processes")
                 raise ValueError(message("query_ids", "be given for all queries or for none", got))
+        refuse_two_types(list(chain.from_iterable(all_ids)))
         return parts, list(chain.from_iterable(all_ids))
 
     def _compute(self, *, predictions: Any, references: Any) -> Any:

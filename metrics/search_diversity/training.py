@@ -26,6 +26,8 @@ def scores_and_width(logits: Any, labels: Any) -> Any:
         (the scores, (B,) int64 tensor of T).
     """
     logits = logits[0] if isinstance(logits, (tuple, list)) else logits
+    if labels is None:  # Trainer.predict without labels
+        return logits
     if logits.ndim != 2 or not logits.is_floating_point():
         rule = "be (B, n) floats, a score for each document"
         raise ValueError(message("logits", rule, Plain(_described(logits))))
@@ -49,16 +51,20 @@ def _described(value: Any) -> str:
 class Evaluation(NamedTuple):
     """Queries of one evaluation, and the call of Trainer's loop that it is."""
 
+    thread: int
     loop: FrameType | None
     parts: list[Queries]
 
 
-def running_loop() -> FrameType | None:
-    """The call of Trainer's evaluation loop that is running, None outside one."""
+def running_loops() -> list[FrameType | None]:
+    """The calls of Trainer's evaluation loop that are running, the inner one first; then None."""
     frame = inspect.currentframe()
-    while frame is not None and not _is_loop(frame):
+    loops: list[FrameType | None] = []
+    while frame is not None:
+        if _is_loop(frame):
+            loops.append(frame)
         frame = frame.f_back
-    return frame
+    return [*loops, None]
 
 
 def _is_loop(frame: FrameType) -> bool:
