@@ -33,7 +33,7 @@ def scores_and_width(logits: Any, labels: Any) -> Any:
         raise ValueError(message("logits", rule, Plain(_described(logits))))
     several = isinstance(labels, (tuple, list))
     if several or labels.ndim != 3 or labels.shape[:2] != logits.shape:
-        rule = f"be of shape {(*logits.shape, 'T')}, documents x subtopics"
+        rule = f"be of shape ({logits.shape[0]}, {logits.shape[1]}, T), documents x subtopics"
         raise ValueError(message("labels", rule, Plain(_described(labels))))
     if str(labels.dtype) in ("torch.bool", "torch.uint8", "torch.uint16", "torch.uint32"):
         hint = "Trainer's padding of -100 would be True or 156"
