@@ -58,8 +58,11 @@ def _is_no_column(values: Any) -> bool:
     return masked or getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M")
 
 
-def refuse_two_types(ids: Sequence[Id]) -> None:
-    """Refuse ids that are str in one process and int in another."""
+def refuse_different(ids: Sequence[Id | None]) -> None:
+    """Refuse ids that only some processes have, or that are str in one and int in another."""
+    if None in ids:
+        got = Plain("none from some processes")
+        raise ValueError(message("query_ids", "be given for all queries or for none", got))
     if len(set(map(type, ids))) > 1:
         got = Plain("str and int from different processes")
         raise ValueError(message("query_ids", "be all str or all int", got))

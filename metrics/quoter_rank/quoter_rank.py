@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`quoter_rank`: MRR, NDCG and Recall of the gold quote, as a Hugging Face `evaluate` metric."""
 
-import time
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy, deepcopy
-from pathlib import Path
 from threading import get_ident
 from typing import Any
 
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 
 from .inputs import KINDS, Batch, read_batch
 from .options import Options, Plain, check_choice, check_options, message
-from .query_ids import Id, count_once, new_rows, read_ids, sorted_by_number
+from .query_ids import Id, count_once, new_rows, read_ids, refuse_different, sorted_by_number
 from .rows import NO_ROWS, Rows, from_text, joined, take, to_text
 from .scoring import averages, mean_rank, per_query_figures, rank_statistics, resolve_ties
 from .training import Evaluation, ranks_on_device, read_evaluation, running_loops
@@ -175,6 +173,7 @@ class QuoterRank(evaluate.Metric):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._arguments = args, kwargs
+        self._experiment, self._turn = self.experiment_id, 0
         self._configured: dict[str, Any] = {}
         self._signature: str | None = None
         self._evaluations: list[Evaluation] = []
@@ -277,11 +276,14 @@ class QuoterRank(evaluate.Metric):
             raise ValueError(message("query_ids", "come with predictions", query_ids))
         elif options.missing == "zero":
             given = self._waiting
-        gathered = self._gather(given, options)
+        self._refuse_unordered(joined(self._added, given), options)  # without waiting for others
+        gathered = self._gather(given)
         if gathered is None:
             return None
         rows, is_given = gathered
         self._added = take(rows, np.flatnonzero(~is_given))
+        refuse_different(rows.ids)
+        self._refuse_unordered(rows, options)
         if not len(rows.rank):
             raise ValueError(message("predictions", "have at least one query", 0))
         if options.missing == "error" and not rows.rank.all():
@@ -382,7 +384,13 @@ class QuoterRank(evaluate.Metric):
         self._added = self._waiting = NO_ROWS
         self._row_of = {}
 
-    def _gather(self, given: Rows, options: Options) -> tuple[Rows, NDArray[np.bool_]] | None:
+    def _refuse_unordered(self, rows: Rows, options: Options) -> None:
+        unordered = self.num_process > 1 and len(rows.rank) and not rows.ids
+        if options.protocol == "released" and unordered:
+            hint = "add all queries to one process, or give query_ids: their order counts here"
+            raise ValueError(message("num_process", "be 1", self.num_process, hint=hint))
+
+    def _gather(self, given: Rows) -> tuple[Rows, NDArray[np.bool_]] | None:
         """The rows of all processes and which of them were given to `compute`; None elsewhere.
 
         evaluate's cache files pass the rows of other processes.
@@ -391,17 +399,14 @@ class QuoterRank(evaluate.Metric):
         is_given = np.arange(len(rows.rank)) >= len(self)
         if self.num_process == 1:
             return rows, is_given
-        if options.protocol == "released" and len(rows.rank) and not rows.ids:
-            hint = "add all queries to one process, or give query_ids: their order counts here"
-            raise ValueError(message("num_process", "be 1", self.num_process, hint=hint))
         self.selected_feature_format = _STORED
+        self.info.experiment_id = f"{self._experiment}-{self._turn}"
         self._init_writer(timeout=self.timeout)  # a process without rows takes part too
-        file = self.cache_file_name
         if len(rows.rank):
             super().add_batch(predictions=rows.rank, references=to_text(rows, is_given))
         columns = super().compute()
+        self._turn = 1 - self._turn  # process 0 may still hold these files when others go on
         if columns is None:
-            _wait_until_read(file, self.timeout)
             self._start_over()
             return None
         return from_text(*columns)
@@ -432,15 +437,6 @@ def _restored(
     compute.__kwdefaults__ = {**compute.__kwdefaults__, **options}
     metric._configured = options
     return metric
-
-
-def _wait_until_read(file: str, timeout: float) -> None:
-    """Process 0 deletes what it has read; before that a new file would take its place."""
-    end = time.monotonic() + timeout
-    while Path(file).exists():
-        if time.monotonic() > end:
-            raise TimeoutError(f"process 0 has not read {file} within {timeout} s")
-        time.sleep(0.005)
 
 
 def _missing_message(rank: NDArray[np.int64]) -> str:

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .options import Plain, message
-from .query_ids import Id, refuse_two_types
+from .query_ids import Id
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -48,17 +47,10 @@ def to_text(rows: Rows, is_given: Bools) -> list[str]:
 
 
 def from_text(rank: Any, text: list[str]) -> tuple[Rows, Bools]:
-    """The inverse of `to_text`, of all processes together.
-
-    Raises:
-        ValueError: some have ids and some have not.
-    """
+    """The inverse of `to_text`, of all processes together; None for an id that is not there."""
     cells = [json.loads(row) for row in text]
-    ids = [name for _, _, name in cells if name is not None]
-    if ids and len(ids) < len(cells):
-        got = Plain("none from some processes")
-        raise ValueError(message("query_ids", "be given for all queries or for none", got))
-    refuse_two_types(ids)
+    ids = [name for _, _, name in cells]
+    ids = ids if any(name is not None for name in ids) else []
     tied = np.array([tied for tied, _, _ in cells], np.int64)
     is_given = np.array([given for _, given, _ in cells], bool)
     return Rows(np.asarray(rank, np.int64), tied, ids), is_given

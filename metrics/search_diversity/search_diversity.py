@@ -3,12 +3,10 @@
 
 import json
 import math
-import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from itertools import chain
-from pathlib import Path
 from threading import get_ident
 from typing import Any
 
@@ -32,7 +30,7 @@ from .queries import (
     take,
     to_bytes,
 )
-from .query_ids import Id, count_once, new_rows, read_ids, refuse_two_types
+from .query_ids import Id, count_once, new_rows, read_ids, refuse_different
 from .rankings import read_rankings
 from .scoring import Floats, mean
 from .training import Evaluation, batches, running_loops, scores_and_width
@@ -209,6 +207,7 @@ class SearchDiversity(evaluate.Metric):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._arguments = args, kwargs
+        self._experiment, self._turn = self.experiment_id, 0
         self._configured: dict[str, Any] = {}
         self._signature: str | None = None
         self._evaluations: list[Evaluation] = []
@@ -319,6 +318,7 @@ class SearchDiversity(evaluate.Metric):
         if gathered is None:
             return None
         parts, ids = gathered
+        refuse_different(ids)
         if ids:
             queries = concatenate([no_queries(), *parts])
             kept = count_once(ids, fingerprints(queries))
@@ -447,24 +447,22 @@ class SearchDiversity(evaluate.Metric):
             return chain([added], given), self._ids + given_ids
         passed = to_bytes(added), to_bytes(concatenate([no_queries(), *given]))
         self.selected_feature_format = _STORED
+        self.info.experiment_id = f"{self._experiment}-{self._turn}"
         self._init_writer(timeout=self.timeout)
-        file = self.cache_file_name
         ids = [json.dumps(self._ids), json.dumps(given_ids)]
         super().add_batch(predictions=list(passed), references=ids)
         columns = super().compute()
+        self._turn = 1 - self._turn  # process 0 may still hold these files when others go on
         if columns is None:
-            _wait_until_read(file, self.timeout)
             self._start_over()
             return None
         parts = [from_bytes(data) for data in columns[0]]
         all_ids = [json.loads(text) for text in columns[1]]
+        if any(all_ids):
+            pairs = zip(all_ids, parts, strict=True)
+            all_ids = [ids or [None] * len(part.n_docs) for ids, part in pairs]
         self._added = parts[::2]  # if compute() raises: what was added, without what was given
         self._ids = list(chain.from_iterable(all_ids[::2]))
-        for part, named in zip(parts, all_ids, strict=True):
-            if bool(named) != any(all_ids) and len(part.n_docs):
-                got = Plain("none from some processes")
-                raise ValueError(message("query_ids", "be given for all queries or for none", got))
-        refuse_two_types(list(chain.from_iterable(all_ids)))
         return parts, list(chain.from_iterable(all_ids))
 
     def _compute(self, *, predictions: Any, references: Any) -> Any:
@@ -483,15 +481,6 @@ def _restored(
     compute.__kwdefaults__ = {**compute.__kwdefaults__, **options}
     metric._configured = options
     return metric
-
-
-def _wait_until_read(file: str, timeout: float) -> None:
-    """Process 0 deletes what it has read; before that a new file would take its place."""
-    end = time.monotonic() + timeout
-    while Path(file).exists():
-        if time.monotonic() > end:
-            raise TimeoutError(f"process 0 has not read {file} within {timeout} s")
-        time.sleep(0.005)
 
 
 def _signature(name: str, options: Options, n: int) -> str:
