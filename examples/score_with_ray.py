@@ -12,7 +12,6 @@ Needs `pip install '.[ray]'`.
 """
 
 import argparse
-import logging
 import os
 import tempfile
 import time
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_DATA_LOG_LEVEL", "ERROR")
 
 import evaluate
 import numpy as np
@@ -29,8 +29,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import ray
 from numpy.typing import NDArray
-from quotediv.metrics.quoter_rank.scoring import rank_of_gold
-from quotediv.metrics.search_diversity.scoring import figures, mean
+from quotediv.metrics.quoter_rank import scoring as quoter_scoring
+from quotediv.metrics.search_diversity import scoring as diversity_scoring
 
 REPO = Path(__file__).resolve().parent.parent
 BATCH = 4096  # queries that a worker scores at a time
@@ -69,7 +69,7 @@ def rank_quotes(batch: pa.Table) -> pa.Table:
         raise ValueError(f"`scores` must be floats and `gold` ints, got {batch.schema.types}")
     if ((gold < 0) | (gold >= scores.shape[1])).any():
         raise ValueError(f"`gold` must be positions from 0 to {scores.shape[1] - 1}")
-    rank, tied, unordered = rank_of_gold(scores, gold)
+    rank, tied, unordered = quoter_scoring.rank_of_gold(scores, gold)
     if unordered.any():
         raise ValueError("`scores` must hold no NaN")
     ids = {"query_id": batch["query_id"]} if "query_id" in batch.column_names else {}
@@ -81,10 +81,12 @@ def score_documents(batch: pa.Table) -> pa.Table:
     scores, labels = dense(batch["scores"], "scores"), dense(batch["labels"], "labels")
     if labels.ndim != 3 or labels.shape[:2] != scores.shape or not np.isin(labels, (0, 1)).all():
         raise ValueError("`labels` must be a list of 0 and 1 for each of the `scores`")
+    if scores.dtype.kind != "f":
+        raise ValueError(f"`scores` must be floats, got {batch.schema.types}")
     if np.isnan(scores).any():
         raise ValueError("`scores` must hold no NaN")
     scores, labels = scores[:, ::-1], labels[:, ::-1].astype(bool)  # the later row first
-    values = figures(
+    values = diversity_scoring.figures(
         np.ascontiguousarray(labels.transpose(2, 1, 0)),
         np.argsort(-scores, axis=1, kind="stable")[:, : max(K)].T,
         n_docs=np.full(len(scores), scores.shape[1]),
@@ -107,7 +109,10 @@ def gathered(files: Sequence[str], columns: Sequence[str], work: Any) -> pa.Tabl
         raise ValueError(f"{files[0]}: no column {', '.join(missing)}")
     rows = ray.data.read_parquet(list(files)).select_columns(wanted)
     parts = rows.map_batches(work, batch_format="pyarrow", batch_size=BATCH)
-    return pa.concat_tables(parts.iter_batches(batch_format="pyarrow", batch_size=None))
+    tables = list(parts.iter_batches(batch_format="pyarrow", batch_size=None))
+    if not tables:
+        raise ValueError("the files have no rows")
+    return pa.concat_tables(tables)
 
 
 def score_quotes(files: Sequence[str]) -> Figures:
@@ -123,7 +128,7 @@ def score_quotes(files: Sequence[str]) -> Figures:
 def score_diversity(files: Sequence[str]) -> Figures:
     """Figures of `search_diversity`: exact means of those of the queries."""
     table = gathered(files, ("scores", "labels"), score_documents)
-    return {name: mean(table[name].to_numpy()) for name in table.column_names}
+    return {name: diversity_scoring.mean(table[name].to_numpy()) for name in table.column_names}
 
 
 def in_one_process(kind: str, files: Sequence[str]) -> Figures:
@@ -132,6 +137,8 @@ def in_one_process(kind: str, files: Sequence[str]) -> Figures:
     metric = evaluate.load(str(REPO / "metrics" / name), keep_in_memory=True)
     for file in files:
         table = pq.read_table(file)
+        if not len(table):
+            continue
         ids = table["query_id"].to_pylist() if "query_id" in table.column_names else None
         metric.add_batch(
             predictions=dense(table["scores"], "scores"),
@@ -194,7 +201,8 @@ def make_up(kind: str, folder: Path, queries: int) -> list[str]:
 def started(workers: int) -> Iterator[None]:
     """Ray on this machine, quiet but for errors."""
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="error")
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    for module in (quoter_scoring, diversity_scoring):
+        ray.cloudpickle.register_pickle_by_value(module)  # workers need numpy only
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
         yield

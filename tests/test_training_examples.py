@@ -85,6 +85,11 @@ def test_ray_refuses_a_nan(tmp_path):
         ("score_documents", {"scores": [[0.5, 0.1]], "labels": [[[0, 2], [1, 0]]]}, "of 0 and 1"),
         ("score_documents", {"scores": [[0.5, 0.1]], "labels": [[[0, 1]]]}, "of 0 and 1"),
         ("score_documents", {"scores": [[float("nan")]], "labels": [[[1]]]}, "hold no NaN"),
+        (
+            "score_documents",
+            {"scores": [[2, 1]], "labels": [[[1], [0]]]},
+            "`scores` must be floats",
+        ),
     ],
 )
 def test_workers_refuse(work, columns, message):
@@ -99,13 +104,13 @@ def test_ray_counts_repeated_queries_once(tmp_path):
     pytest.importorskip("ray", reason="the example needs ray")
     rows = [([0.9, 0.1, 0.5], 2, "a"), ([0.3, 0.2, 0.1], 0, "b"), ([0.1, 0.2, 0.3], 1, "c")]
     files = [
-        write(
+        write(  # the last one without rows
             tmp_path / f"{i}.parquet",
             scores=[row[0] for row in part],
             gold=[row[1] for row in part],
             query_id=[row[2] for row in part],
         )
-        for i, part in enumerate((rows[:2], rows[1:]))
+        for i, part in enumerate((rows[:2], rows[1:], []))
     ]
     out, rows = run("score_with_ray.py", tmp_path, "quotes", *files, "--check")
     assert "the same bits" in out
