@@ -201,6 +201,7 @@ class SearchDiversity(evaluate.Metric):
 
     _kind: str | None
     _added: list[Queries]
+    _length: int  # queries in `_added`
     _ids: list[Id]  # of the queries that were added, or none
     _row_of: dict[Id, bytes]  # fingerprint of the query with each id
 
@@ -245,7 +246,7 @@ class SearchDiversity(evaluate.Metric):
 
     def __len__(self) -> int:
         """Number of queries added since the last figures."""
-        return sum(len(part.n_docs) for part in self._added)
+        return self._length
 
     @property
     def greater_is_better(self) -> Mapping[str, bool]:
@@ -285,8 +286,9 @@ class SearchDiversity(evaluate.Metric):
             found = new_rows(ids, rows, self._row_of, len(self))
             self._row_of.update({name: rows[index] for name, index in found.items()})
         self._kind = read[-1][0] if read else self._kind
-        self._added = self._added + parts
-        self._ids = self._ids + ids
+        self._added += parts
+        self._length += sum(len(part.n_docs) for part in parts)
+        self._ids += ids
 
     def compute(
         self,
@@ -432,6 +434,7 @@ class SearchDiversity(evaluate.Metric):
     def _start_over(self) -> None:
         self._kind = None
         self._added = []
+        self._length = 0
         self._ids = []
         self._row_of = {}
 
@@ -462,6 +465,7 @@ class SearchDiversity(evaluate.Metric):
             pairs = zip(all_ids, parts, strict=True)
             all_ids = [ids or [None] * len(part.n_docs) for ids, part in pairs]
         self._added = parts[::2]  # if compute() raises: what was added, without what was given
+        self._length = sum(len(part.n_docs) for part in self._added)
         self._ids = list(chain.from_iterable(all_ids[::2]))
         return parts, list(chain.from_iterable(all_ids))
 
