@@ -211,6 +211,11 @@ class QuoterRank(evaluate.Metric):
         return len(self._added.rank)
 
     @property
+    def kind(self) -> str | None:
+        """Named, or read from the rows that were added; None before them."""
+        return self._kind
+
+    @property
     def greater_is_better(self) -> Mapping[str, bool]:
         """Direction of each key of the result; it knows NDCG and Recall at every depth."""
         options = self._default_options()

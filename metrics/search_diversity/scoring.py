@@ -172,6 +172,13 @@ def greedy_gains(
     References:
         Clarke et al., SIGIR 2008; ndeval.c 4.5.
     """
+    return greedy(labels, alpha, depth, value)[1]
+
+
+def greedy(
+    labels: Bools, alpha: float, depth: int, value: Callable[[Any], Floats] | None = None
+) -> tuple[Ints, Floats]:
+    """The ideal ranking, (depth, Q) int, index in n, and its gains: see `greedy_gains`."""
     subtopics, docs, queries = labels.shape
     kind = _exact_type(alpha, depth, subtopics)
     shown = labels.astype(kind)
@@ -179,7 +186,7 @@ def greedy_gains(
     weights = np.ones((subtopics, queries), kind)
     placed = np.zeros((docs, queries), bool)
     gains, share = np.empty((2, docs, queries), kind)
-    ideal = np.zeros((depth, queries))
+    order, ideal = np.zeros((depth, queries), np.intp), np.zeros((depth, queries))
     for rank in range(depth):
         gains[:] = 0
         for label, weight in zip(shown, weights, strict=True):
@@ -188,10 +195,10 @@ def greedy_gains(
         left = np.where(placed, -1, worth)
         best = (left == left.max(axis=0)).argmax(axis=0)  # left.argmax(axis=0), but faster
         cells = best * queries + np.arange(queries)
-        ideal[rank] = worth.take(cells)
+        order[rank], ideal[rank] = best, worth.take(cells)
         placed.ravel()[cells] = True
         weights *= 1 - kind(alpha) * flat.take(cells, axis=1)
-    return ideal
+    return order, ideal
 
 
 def count_order(labels: Bools, depth: int) -> Ints:

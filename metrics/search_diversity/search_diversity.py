@@ -249,6 +249,11 @@ class SearchDiversity(evaluate.Metric):
         return self._length
 
     @property
+    def kind(self) -> str | None:
+        """Read from the rows that were added: "ids", "positions" or "scores"; None before them."""
+        return self._kind
+
+    @property
     def greater_is_better(self) -> Mapping[str, bool]:
         """Direction of each key of the result; it knows the figures at every depth."""
         depths = sorted(self._default_options().k, reverse=True)
