@@ -2,6 +2,7 @@
 """What several test files use: loading a metric, subprocesses, padding, recorded warnings."""
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -39,6 +40,13 @@ def load(name, *args, keep_in_memory=True, **kwargs):
 
     path = str(ROOT / "metrics" / name)
     return evaluate.load(path, *args, keep_in_memory=keep_in_memory, **kwargs)
+
+
+def modules(name):
+    """Files that the metric consists of, the script first; those of the page are not among them."""
+    script = (ROOT / "metrics" / name / f"{name}.py").read_text(encoding="utf-8")
+    siblings = re.findall(r"^from \.(\w+) import", script, re.MULTILINE)
+    return [f"{name}.py", *sorted(f"{sibling}.py" for sibling in siblings)]
 
 
 def start_python(code, home, *args, isolated=False, **environment):

@@ -13,7 +13,17 @@ from pathlib import Path
 
 import pytest
 from reference import diversity_figures, quoter_figures
-from support import METRICS, ROOT, TOY, TOY_RANKING, finish, load, run_python, start_python
+from support import (
+    METRICS,
+    ROOT,
+    TOY,
+    TOY_RANKING,
+    finish,
+    load,
+    modules,
+    run_python,
+    start_python,
+)
 
 ROWS = {
     "quoter_rank": {"predictions": [[0.5, 0.25, 0.5], [1.0, 3.0]], "references": [0, 1]},
@@ -270,7 +280,7 @@ def test_citation_and_description(name):
 
 
 def sources(name):
-    return sorted((ROOT / "metrics" / name).glob("*.py"))
+    return [ROOT / "metrics" / name / file for file in modules(name)]
 
 
 @both

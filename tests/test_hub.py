@@ -10,7 +10,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 
 import pytest
-from support import METRICS, ROOT, TOY, TOY_RANKING, load, run_python
+from support import METRICS, ROOT, TOY, TOY_RANKING, load, modules, run_python
 
 ROWS = {
     "quoter_rank": {"predictions": [[0.5, 0.25, 0.5], [1.0, 3.0]], "references": [0, 1]},
@@ -125,12 +125,6 @@ def local():
         metric = load(name)
         results[name] = [metric.compute(**ROWS[name]), metric.signature]
     return results
-
-
-def modules(name):
-    """Files that the metric consists of, the script first."""
-    names = [path.name for path in (ROOT / "metrics" / name).glob("*.py")]
-    return [f"{name}.py", *sorted({*names} - {f"{name}.py", "__init__.py"})]
 
 
 def test_the_script_and_each_module_that_it_imports(hub, tmp_path):

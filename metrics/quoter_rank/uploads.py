@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a visitor gives: pasted JSON or files, read within bounds and never executed."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from texts import MAX_BYTES, UploadError, bound, checked, read_json, read_pasted, read_text
+
+MAX_ROWS = 20_000
+MAX_VALUES = 5_000_000  # scores or candidates of all rows
+FORMATS = (".json", ".jsonl", ".csv", ".parquet", ".npy")
+KEYS = '{"predictions": [...], "references": [...]}'
+COLUMNS = "rank and tied, or gold and a column for each score or candidate"
+
+
+class Upload(NamedTuple):
+    """Arguments of `compute`, and the kind of the rows where their form tells it."""
+
+    predictions: Any
+    references: Any
+    query_ids: Any = None
+    kind: str | None = None
+
+
+def read(text: str | None, paths: Sequence[str] | None) -> Upload:
+    """Read the files, or the text where there are none.
+
+    Raises:
+        UploadError: over the bounds, or of a form that is not known.
+    """
+    if paths:
+        upload = _read_files([Path(path) for path in paths])
+    elif text and text.strip():
+        upload = Upload(**read_pasted(text))
+    else:
+        raise UploadError(f"Paste JSON, {KEYS}, or upload a file.")
+    rows = upload.predictions
+    if isinstance(rows, list):
+        bound("rows", len(rows), MAX_ROWS)
+        bound("values", sum(len(row) for row in rows if isinstance(row, list)), MAX_VALUES)
+    return upload
+
+
+def _read_files(files: list[Path]) -> Upload:
+    formats = [file.suffix.lower() for file in files]
+    for file, form in zip(files, formats, strict=True):
+        if form not in FORMATS:
+            raise UploadError(f"{file.name}: the formats are {', '.join(FORMATS)}.")
+        bound(f"bytes in {file.name}", file.stat().st_size, MAX_BYTES)
+    if set(formats) == {".npy"}:
+        return _read_npy(files)
+    if len(files) != 1:
+        raise UploadError("Upload one file, or two .npy files, of scores and of golds.")
+    return READERS[formats[0]](files[0])
+
+
+# JSON ------------------------------------------------------------------------------------------
+
+
+def _read_json(file: Path) -> Upload:
+    return Upload(**checked(read_json(read_text(file), file.name), file.name))
+
+
+def _read_jsonl(file: Path) -> Upload:
+    """Lines {"prediction": ..., "reference": ...}."""
+    rows = []
+    for number, line in enumerate(read_text(file).split("\n"), 1):
+        if line.strip():
+            name = f"{file.name}, line {number}"
+            row = read_json(line, name)
+            if not isinstance(row, dict) or not {"prediction", "reference"} <= row.keys():
+                form = '{"prediction": ..., "reference": ...}'
+                raise UploadError(f'{name} must be {form}; "query_id": ... may be added.')
+            rows.append(row)
+    ids = [row.get("query_id") for row in rows] if any("query_id" in row for row in rows) else None
+    return Upload([row["prediction"] for row in rows], [row["reference"] for row in rows], ids)
+
+
+# CSV -------------------------------------------------------------------------------------------
+
+
+def _read_csv(file: Path) -> Upload:
+    """A header, then a line a query: rank and tied, or gold and its scores or candidates."""
+    text = read_text(file)
+    first = text.partition("\n")[0]
+    delimiter = ";" if ";" in first and "," not in first else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        head, *lines = [[cell.strip() for cell in row] for row in reader if any(row)] or [[]]
+    except csv.Error as error:
+        raise UploadError(f"{file.name}, line {reader.line_num}: {error}.") from None
+    for number, row in enumerate(lines, 1):
+        if len(row) > len(head):
+            found = f"{len(row)} cells for {len(head)} columns"
+            raise UploadError(f"{file.name}, row {number}: {found}.")
+    if len(set(head)) < len(head):
+        raise UploadError(f"{file.name}: two columns have one name.")
+    columns = {
+        name: [row[place] if place < len(row) else "" for row in lines]
+        for place, name in enumerate(head)
+    }
+    ids = columns.pop("query_id", None)
+    if set(columns) in ({"rank"}, {"rank", "tied"}):
+        ranks = _numbers(columns["rank"])
+        tied = columns.get("tied")
+        return Upload(ranks, _numbers(tied) if tied else [min(1, r) for r in ranks], ids, "ranks")
+    if "gold" not in columns or len(columns) == 1:
+        raise UploadError(f"{file.name}: the columns must be {COLUMNS}; query_id may be added.")
+    golds = columns.pop("gold")
+    rows = [_without_end(row) for row in zip(*columns.values(), strict=True)]
+    return Upload(*_typed(rows, golds, file.name), ids)
+
+
+def _without_end(cells: Sequence[str]) -> list[str]:
+    """A shorter row has empty cells at its end."""
+    size = len(cells)
+    while size and not cells[size - 1]:
+        size -= 1
+    return list(cells[:size])
+
+
+def _typed(rows: list[list[str]], golds: list[str], name: str) -> tuple[list[Any], list[Any]]:
+    """Ints where all cells are, else floats where all are, else text."""
+    for number, row in enumerate(rows, 1):
+        if "" in row:
+            raise UploadError(f"{name}, row {number}: an empty cell between others.")
+    for kind in (int, float):
+        try:
+            return [[kind(cell) for cell in row] for row in rows], _numbers(golds)
+        except ValueError:
+            continue
+    return rows, golds
+
+
+def _numbers(cells: Sequence[str]) -> list[Any]:
+    """Ints, and as floats those that are none."""
+    try:
+        return [float(cell) if not cell.lstrip("+-").isdecimal() else int(cell) for cell in cells]
+    except ValueError as error:
+        raise UploadError(f"A number was expected: {error}.") from None
+
+
+# Parquet and .npy ------------------------------------------------------------------------------
+
+
+def _read_parquet(file: Path) -> Upload:
+    """Columns predictions and references; query_ids."""
+    try:
+        opened = pq.ParquetFile(file)
+        bound("rows", opened.metadata.num_rows, MAX_ROWS)
+        for group in map(opened.metadata.row_group, range(opened.metadata.num_row_groups)):
+            for column in map(group.column, range(group.num_columns)):
+                bound("values", column.num_values, MAX_VALUES)
+                bound("bytes in a column", column.total_uncompressed_size, 4 * MAX_BYTES)
+        names = set(opened.schema_arrow.names)
+        if not {"predictions", "references"} <= names:
+            raise UploadError(f"{file.name}: the columns must be predictions and references.")
+        wanted = [n for n in ("predictions", "references", "query_ids") if n in names]
+        table = opened.read(wanted).to_pydict()
+    except (pa.ArrowException, OSError) as error:
+        raise UploadError(f"{file.name} is not a Parquet file: {error}.") from None
+    return Upload(table["predictions"], table["references"], table.get("query_ids"))
+
+
+def _read_npy(files: Sequence[Path]) -> Upload:
+    """(N, C) scores and (N,) positions of the golds, in any order of the files."""
+    arrays = [_array(file) for file in files]
+    if sorted(array.ndim for array in arrays) != [1, 2]:
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        rule = "Upload two .npy files, (N, C) scores and (N,) positions of the golds"
+        raise UploadError(f"{rule}; these are {shapes}.")
+    golds, scores = sorted(arrays, key=lambda array: array.ndim)
+    bound("rows", len(scores), MAX_ROWS)
+    return Upload(scores, golds)
+
+
+def _array(file: Path) -> Any:
+    try:
+        array = np.lib.format.open_memmap(file, mode="r")  # refuses pickled objects
+    except (ValueError, OSError, EOFError) as error:
+        raise UploadError(f"{file.name} is not a .npy file of numbers: {error}.") from None
+    if array.dtype.kind not in "fiub":
+        raise UploadError(f"{file.name} must hold numbers, got {array.dtype}.")
+    return np.array(array)
+
+
+READERS = {".json": _read_json, ".jsonl": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}

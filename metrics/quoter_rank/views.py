@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page shows of a result: two tables and two charts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from tables import Row, csv_link, table
+
+SHOWN = 100  # rows of the table of queries; the CSV file has all
+INK = "#2f5d8a"
+SHOWN_ALONE = {"actions": False, "renderer": "svg"}  # no menu, which would leave the page
+
+
+def figures(result: Mapping[str, Any], better: Mapping[str, bool]) -> str:
+    """The table of the figures, rounded and to the last digit."""
+    rows = [
+        (key, value, repr(value), "higher" if better.get(key, False) else "lower")
+        for key, value in result.items()
+    ]
+    return table("Figures", ("figure", "value", "exact", "better"), rows)
+
+
+def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list[Row]]:
+    """Head and rows of the table of queries, missing golds first, then the largest rank."""
+    columns = {name: per_query[name] for name in per_query if name != "query_ids"}
+    names = per_query.get("query_ids") or range(len(columns["rank"]))
+    columns["rank"] = [int(r) if r and r == int(r) else r for r in columns["rank"]]
+    rows: list[Row] = list(zip(names, *columns.values(), strict=True))
+    rows.sort(key=lambda row: -np.inf if row[1] is None else -row[1])
+    return ["query", *columns], rows
+
+
+def queries(head: Sequence[str], rows: Sequence[Row]) -> str:
+    """The table of the worst queries and the link that saves all of them as CSV."""
+    shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
+    caption = f"Queries, worst first, {shown}"
+    return table(caption, head, rows[:SHOWN]) + csv_link(head, rows)
+
+
+def histogram(ranks: Sequence[float | None]) -> alt.Chart:
+    """Gold ranks in bins that double: 1, 2, 3 and 4, 5 to 8, and so on."""
+    found = np.array([rank for rank in ranks if rank is not None])
+    edges = [1, 2, 3]
+    while edges[-1] <= found.max(initial=1):
+        edges.append(2 * edges[-1] - 1)
+    counts, _ = np.histogram(found, edges)
+    bins = [
+        {"from": low, "to": high, "queries": int(count), "ranks": _span(low, high)}
+        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+    missing = len(ranks) - len(found)
+    title = "Queries by rank of the gold" + (f" ({missing} without it)" if missing else "")
+    whole = {"values": list(range(counts.max() + 1))} if counts.max() < 6 else {}
+    told = "; ".join(f"rank {bin_['ranks']}: {bin_['queries']}" for bin_ in bins)
+    return (
+        _chart(bins, title, told)
+        .mark_bar(color=INK, stroke="white")
+        .encode(
+            x=_log("from", "rank of the gold", edges[-1]),
+            x2="to:Q",
+            y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="d", **whole)),
+            y2=alt.datum(0),
+            tooltip=["ranks:N", "queries:Q"],
+        )
+    )
+
+
+def _span(low: int, high: int) -> str:
+    return str(low) if high == low + 1 else f"{low} to {high - 1}"
+
+
+def depths(largest: float) -> list[int]:
+    """Depths of the recall curve, evenly spread on a log axis."""
+    return sorted({int(k) for k in np.geomspace(1, max(largest, 10), 60).round()})
+
+
+def recall_curve(recall: Mapping[int, float]) -> alt.Chart:
+    """Recall at each depth, a line of steps."""
+    points = [{"k": k, "recall": value} for k, value in recall.items()]
+    told = "; ".join(f"{value:.3f} at {k}" for k, value in list(recall.items())[::6])
+    return (
+        _chart(points, "Recall at k", told)
+        .mark_line(color=INK, interpolate="step-after", point={"color": INK, "size": 12})
+        .encode(
+            x=_log("k", "k", max(recall)),
+            y=alt.Y("recall:Q", title="recall", scale=alt.Scale(domain=[0, 1])),
+            tooltip=["k:Q", alt.Tooltip("recall:Q", format=".4f")],
+        )
+    )
+
+
+def _log(name: str, title: str, largest: int) -> alt.X:
+    scale = alt.Scale(type="log", domain=[1, largest], nice=False)
+    ticks = [tick * 10**power for power in range(8) for tick in (1, 2, 5)]
+    axis = alt.Axis(values=[tick for tick in ticks if tick <= largest], format="d", grid=False)
+    return alt.X(f"{name}:Q", title=title, scale=scale, axis=axis)
+
+
+def _chart(rows: list[dict[str, Any]], title: str, told: str) -> alt.Chart:
+    return alt.Chart(
+        pd.DataFrame(rows),
+        title=title,
+        description=f"{title}. {told}",
+        width="container",
+        height=220,
+        usermeta={"embedOptions": SHOWN_ALONE},
+    )

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Space of `search_diversity`: one ranking under three definitions, and why it scores so."""
+
+import html
+import logging
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+os.environ.setdefault("HF_UPDATE_DOWNLOAD_COUNTS", "0")
+
+import evaluate
+import gradio as gr
+import picture
+import uploads
+import views
+from texts import MAX_BYTES, UploadError
+
+HERE = Path(__file__).resolve().parent
+METRIC = type(evaluate.load(str(HERE / "search_diversity.py"), keep_in_memory=True))
+PROTOCOLS = ("standard", "released", "recipe")
+SHOWN_RANKS = 50
+CHOICES = 500  # queries to choose from: the worst
+
+INTRODUCTION = """\
+# search_diversity
+
+A query has subtopics, a document covers some of them, and the top of a ranking should cover many.
+Give rankings and judgements: here are alpha-NDCG, ERR-IA and S-recall under the three definitions
+that go by these names, TREC's (standard), the MA4DIV code's (released) and its description's (recipe).
+"""
+FORMS = f"""\
+In JSON, one entry a query: `{uploads.KEYS}`. A prediction is a list of document ids, best first (or
+scores, floats in the order of the reference's documents, or positions of these). A reference is
+`{{"document": ["subtopic", ...], ...}}` with all judged documents, or a 0/1 matrix documents x
+subtopics.
+
+Or two files, each up to {MAX_BYTES // 10**6} MB: judgements, a TREC diversity qrels file ({uploads.QRELS})
+or DU-DIV's JSON, `{{query: {{document: [subtopic, ...]}}}}`; and a ranking, a TREC run ({uploads.RUN})
+or JSON, `{uploads.RANKING}`. Files are deleted within two hours.
+"""
+EXAMPLES = {
+    "Three subtopics": """\
+{"predictions": [["b", "a", "x", "c"], ["c", "a", "b"]],
+ "references": [{"a": ["1", "2"], "b": ["1"], "c": ["3"], "x": []},
+                {"a": ["1", "2"], "b": ["1"], "c": ["3"], "x": []}],
+ "query_ids": ["one", "two"]}""",
+    "Equal scores": """\
+{"predictions": [[0.5, 0.5, 0.5, 0.1]],
+ "references": [{"a": ["1"], "b": ["1"], "c": ["2", "3"], "x": []}]}""",
+    "Documents nobody judged": """\
+{"predictions": [["y", "a", "b", "z", "c"]],
+ "references": [{"a": ["1", "2"], "b": ["3"], "c": ["1"]}]}""",
+}
+CSS = """
+.gradio-container { max-width: 1100px !important; margin: auto; }
+.altair, .vega-embed, .chart-wrapper { width: 100%; }
+#status p { overflow-wrap: anywhere; }
+#status .refused { border-left: 4px solid currentColor; padding-left: .6em; font-weight: 600; }
+.scroll { overflow: auto; max-height: 30em; contain: inline-size; }
+.scroll table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+.scroll caption { text-align: left; font-weight: 600; padding: .4em 0; }
+.scroll th, .scroll td { border: 1px solid var(--border-color-primary); padding: .25em .6em; }
+.scroll td { text-align: right; }
+.scroll thead th { position: sticky; top: 0; background: var(--background-fill-secondary); }
+.scroll td.first { background: #2f5d8a; text-align: center; }
+.scroll td.first span { color: #fff; }
+.scroll td.again { background: #d9e3ee; text-align: center; }
+.scroll td.again span { color: #1b1b1b; }
+.scroll td.document { text-align: left; }
+.beside { display: flex; flex-wrap: wrap; gap: 0 1em; }
+.beside > .scroll { flex: 1 1 18em; }
+a.save { text-decoration: underline; }
+"""
+NO_PLOT = gr.Plot(None, visible=False)
+# What changes in this place is read aloud.
+ANNOUNCE = """() => {
+  const status = document.querySelector('#status');
+  status.setAttribute('role', 'status');
+  status.setAttribute('aria-live', 'polite');
+}"""
+
+
+def score(
+    text: str,
+    judged: str | None,
+    ranked: str | None,
+    order: str,
+    alpha: float,
+    k: str,
+    protocol: str,
+    chosen: str | None,
+) -> tuple[Any, ...]:
+    """All that the page shows of these inputs; of bad input the message alone."""
+    try:
+        upload = uploads.read(text, judged, ranked, order)
+        return scored(upload, alpha, depths(k), protocol, chosen)
+    except (ValueError, TypeError) as error:
+        message = str(error)
+    except Exception as error:
+        logging.exception("a visitor's input")
+        message = f"{type(error).__name__}: {error}"
+    told = f'<p class="refused">Not scored: {html.escape(message)}</p>'
+    return told, "", gr.Dropdown(choices=[], value=None), "", NO_PLOT, ""
+
+
+def scored(
+    upload: uploads.Upload, alpha: float, k: list[int], protocol: str, chosen: str | None
+) -> tuple[Any, ...]:
+    """Status, figures, choice of queries, coverage and gains of the chosen one, all queries."""
+    metric = METRIC(keep_in_memory=True)
+    data = {name: getattr(upload, name) for name in ("predictions", "references", "query_ids")}
+    results, per_query, signatures = {}, {}, []
+    with warnings.catch_warnings(record=True) as caught:  # one visitor at a time, see `page`
+        warnings.simplefilter("always")
+        for name in PROTOCOLS:
+            metric.add_batch(**data)
+            kind = metric.kind
+            penalty = None if name == "recipe" else alpha
+            result = metric.compute(protocol=name, alpha=penalty, k=k, per_query=True)
+            per_query[name], results[name] = result.pop("per_query"), result
+            signatures.append(metric.signature)
+    warned = dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
+    head, rows, order = views.worst_first(per_query[protocol])
+    told = [f"{len(rows):,} queries, read as {kind}.", *upload.notes, *warned]
+    told += ["The figures are " + ", ".join(signatures) + "."]
+    names = [str(row[0]) for row in rows]
+    shown = chosen if chosen in names[:CHOICES] else names[0]
+    place = order[names.index(shown)]
+    if upload.query_ids is not None:  # rows that repeat an id are counted once
+        place = list(map(str, upload.query_ids)).index(shown)
+    return (
+        "".join(f"<p>{html.escape(line)}</p>" for line in told),
+        views.figures(results),
+        gr.Dropdown(choices=names[:CHOICES], value=shown),
+        *pictured(upload, place, kind, protocol, alpha, min(max(k), SHOWN_RANKS)),
+        views.queries(protocol, head, rows),
+    )
+
+
+def pictured(
+    upload: uploads.Upload, place: int, kind: str, protocol: str, alpha: float, depth: int
+) -> tuple[str, Any]:
+    """Tables of coverage and a chart of gains of one query."""
+    reference, prediction = upload.references[place], upload.predictions[place]
+    query = picture.read(prediction, reference, kind=kind, protocol=protocol)
+    ours, ideal = picture.steps(query, protocol=protocol, alpha=alpha, depth=depth)
+    subtopics = picture.names_of_subtopics(query)
+    key = "<p>● covers a subtopic first, ○ covers it again; the gain is of the chosen protocol.</p>"
+    tables = (
+        views.coverage("This ranking, ranks against subtopics", ours, subtopics),
+        views.coverage("The ideal ranking of the protocol", ideal, subtopics),
+    )
+    return f'{key}<div class="beside">{"".join(tables)}</div>', gr.Plot(
+        views.gains(ours, ideal), visible=True
+    )
+
+
+def depths(text: str) -> list[int]:
+    """The ints of a line such as "5, 10"."""
+    try:
+        return [int(part) for part in text.replace(",", " ").split()]
+    except ValueError:
+        raise UploadError(f"k: give ints, as 5, 10, got {text!r}.") from None
+
+
+def page() -> gr.Blocks:
+    """The page; visitors are served in turn, and nothing is kept between two calls."""
+    title = "search_diversity"
+    with gr.Blocks(title=title, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
+        gr.Markdown(INTRODUCTION)
+        with gr.Row():
+            examples = [gr.Button(name, size="sm", min_width=120) for name in EXAMPLES]
+        with gr.Row():
+            with gr.Column(min_width=300):
+                text = gr.Textbox(label="Rankings and judgements, JSON", lines=6, max_lines=12)
+                with gr.Accordion("Forms of the input", open=False):
+                    gr.Markdown(FORMS)
+            with gr.Column(min_width=300):
+                kinds = {"file_types": list(uploads.FORMATS), "height": 160}
+                judged = gr.File(label="Or a file of judgements: TREC qrels, DU-DIV", **kinds)
+                ranked = gr.File(label="and a file of rankings: TREC run, JSON", **kinds)
+                order = gr.Dropdown(list(uploads.RUN_ORDERS), label="Order of a run")
+        with gr.Row():
+            alpha = gr.Slider(0, 1, value=0.5, step=0.05, label="alpha", min_width=200)
+            k = gr.Textbox("5, 10", label="k", min_width=100)
+        button = gr.Button("Score", variant="primary")
+        status = gr.HTML(elem_id="status")
+        figures = gr.HTML(elem_id="figures")
+        with gr.Row():
+            protocol = gr.Radio(PROTOCOLS, value="standard", label="Protocol of what follows")
+            chosen = gr.Dropdown([], label=f"Query of the picture, the worst {CHOICES}")
+        coverage = gr.HTML(elem_id="coverage")
+        gains = gr.Plot(show_label=False, label="Gain of each rank", visible=False)
+        queries = gr.HTML(elem_id="queries")
+
+        inputs = [text, judged, ranked, order, alpha, k, protocol, chosen]
+        outputs = [status, figures, chosen, coverage, gains, queries]
+        in_turn = {"concurrency_limit": 1, "concurrency_id": "score", "api_visibility": "private"}
+        options = [order.input, protocol.input, chosen.input]
+        files = [event for file in (judged, ranked) for event in (file.upload, file.clear)]
+        triggers = [button.click, text.submit, k.submit, *options, *files]
+        gr.on(triggers, score, inputs, outputs, **in_turn)
+        alpha.input(score, inputs, outputs, trigger_mode="always_last", **in_turn)
+        for example, name in zip(examples, EXAMPLES, strict=True):
+            reset = [EXAMPLES[name], None, None, 0.5, "5, 10"]
+            fill = [text, judged, ranked, alpha, k]
+            example.click(lambda reset=reset: reset, None, fill, api_visibility="private").then(
+                score, inputs, outputs, **in_turn
+            )
+        blocks.load(None, js=ANNOUNCE)
+    return blocks
+
+
+if __name__ == "__main__":
+    system = gr.themes.Default(  # fonts of the visitor's system: none is fetched
+        font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
+    )
+    page().queue(max_size=64).launch(
+        theme=system,
+        css=CSS,
+        footer_links=[],
+        max_file_size=MAX_BYTES,
+        ssr_mode=False,
+    )

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page shows of a result: tables, and the picture of a query."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+from picture import Step
+from tables import Row, csv_link, scrolling, table
+
+SHOWN = 100  # rows of the table of queries; the CSV file has all
+OURS, IDEAL = "this ranking", "ideal ranking"
+MARKS = {True: ("first", "●"), False: ("again", "○"), None: ("none", "")}
+
+
+def figures(results: Mapping[str, Mapping[str, float]]) -> str:
+    """Every figure under each protocol, rounded and, on a second line, to the last digit."""
+    keys = list(next(iter(results.values())))
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("figure", *results))
+    body = "".join(
+        f'<tr><th scope="row">{key}</th>'
+        + "".join(f"<td>{r[key]:.4f}<br><small>{r[key]!r}</small></td>" for r in results.values())
+        + "</tr>"
+        for key in keys
+    )
+    caption = "Figures under each protocol, higher is better"
+    return scrolling(caption, f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
+
+
+def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list[Row], list[int]]:
+    """Head and rows of the table of queries, and their order: the lowest primary figure first."""
+    columns = {name: per_query[name] for name in per_query if name != "query_ids"}
+    primary = next(iter(columns.values()))
+    names = per_query.get("query_ids") or range(len(primary))
+    order = sorted(range(len(primary)), key=primary.__getitem__)
+    rows = list(zip(names, *columns.values(), strict=True))
+    return ["query", *columns], [rows[index] for index in order], order
+
+
+def queries(protocol: str, head: Sequence[str], rows: Sequence[Row]) -> str:
+    """The table of the worst queries and the link that saves all of them as CSV."""
+    shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
+    caption = f"Queries under {protocol}, worst first, {shown}"
+    return table(caption, head, rows[:SHOWN]) + csv_link(head, rows)
+
+
+def coverage(title: str, steps: Sequence[Step], subtopics: Sequence[str]) -> str:
+    """Ranks against subtopics: ● where a document is the first to cover one, ○ where it is not."""
+    names = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in subtopics)
+    body = ""
+    for rank, step in enumerate(steps, 1):
+        cells = "".join(_mark(step.covers.get(name)) for name in subtopics)
+        doc = html.escape(step.doc) + ("" if step.judged else " (not judged)")
+        gain = f"{step.gain:.4g}"
+        body += f'<tr><th scope="row">{rank}</th><td class="document">{doc}</td><td>{gain}</td>{cells}</tr>'
+    head = f'<th scope="col">rank</th><th scope="col">document</th><th scope="col">gain</th>{names}'
+    return scrolling(title, f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
+
+
+def _mark(first: bool | None) -> str:
+    kind, sign = MARKS[first]
+    told = f'<span role="img" aria-label="{kind}">{sign}</span>' if sign else ""
+    return f'<td class="{kind}">{told}</td>'
+
+
+def gains(ours: Sequence[Step], ideal: Sequence[Step]) -> alt.Chart:
+    """The gain of each rank, ours beside the ideal."""
+    rows = [
+        {"rank": rank, "gain": step.gain, "ranking": name}
+        for name, steps in ((OURS, ours), (IDEAL, ideal))
+        for rank, step in enumerate(steps, 1)
+    ]
+    told = "; ".join(f"{row['ranking']}, rank {row['rank']}: {row['gain']:.4g}" for row in rows)
+    title = "Gain of each rank: left this ranking, right the ideal one"
+    return (
+        alt.Chart(
+            pd.DataFrame(rows),
+            title=alt.Title(title, fontSize=12),
+            description=f"{title}. {told}",
+            width="container",
+            height=220,
+            usermeta={"embedOptions": {"actions": False, "renderer": "svg"}},  # no menu
+        )
+        .mark_bar(stroke="#1b1b1b")
+        .encode(
+            x=alt.X("rank:O", axis=alt.Axis(labelAngle=0)),
+            xOffset=alt.XOffset("ranking:N", sort=[OURS, IDEAL]),
+            y=alt.Y("gain:Q"),
+            color=alt.Color(
+                "ranking:N",
+                scale=alt.Scale(domain=[OURS, IDEAL], range=["#2f5d8a", "#e8e4d8"]),
+                legend=alt.Legend(orient="bottom", title=None),
+            ),
+            tooltip=["ranking:N", "rank:O", alt.Tooltip("gain:Q", format=".4f")],
+        )
+    )
