@@ -3,14 +3,15 @@ PYTHON ?= python3
 EXAMPLES := -e '.[examples,trec]'
 OLDEST := 'evaluate==0.4.3' 'datasets==3.6.*' 'numpy==1.26.*'
 
-.PHONY: help demo export test test-all test-oldest test-newest test-peers bench lint clean
+.PHONY: help demo export spaces test test-all test-oldest test-newest test-peers bench lint clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo      score the baselines on the embedded sample"
 	@echo "make test      the tests of the core"
 	@echo "make export    datasets on disk as Parquet: QUOTER=DIR DU_DIV=DIR TREC_WEB=DIR OUT=DIR"
-	@echo "make test-all  the tests with torch and ranx, and on the oldest and newest versions supported"
+	@echo "make spaces    the Hub Spaces of both metrics: build/spaces"
+	@echo "make test-all  the tests with torch, ranx and a browser, and on the oldest and newest versions supported"
 	@echo "make bench     time and memory against every peer: benchmarks/RESULTS.md, some ten minutes"
 	@echo "make lint      ruff and mypy"
 	@echo "make clean     remove the environments and what was built"
@@ -23,6 +24,16 @@ OUT ?= build/datasets
 export: .venv/.ready-demo
 	.venv/bin/python examples/export_datasets.py $(OUT) $(if $(QUOTER),--quoter $(QUOTER)) \
 		$(if $(DU_DIV),--du-div $(DU_DIV)) $(if $(TREC_WEB),--trec-web $(TREC_WEB))
+
+# A folder a Space, ready for `hf upload USER/NAME build/spaces/NAME --repo-type space`.
+SPACES ?= build/spaces
+spaces:
+	@for name in quoter_rank search_diversity; do \
+		rm -rf "$(SPACES)/$$name" && mkdir -p "$(SPACES)/$$name" && \
+		cp LICENSE metrics/$$name/*.py metrics/$$name/requirements.txt "$(SPACES)/$$name" && \
+		rm "$(SPACES)/$$name/__init__.py" && \
+		cp cards/$$name.md "$(SPACES)/$$name/README.md" && echo "$(SPACES)/$$name" || exit 1; \
+	done
 
 test: .venv/.ready
 	.venv/bin/pytest
@@ -38,7 +49,7 @@ test-newest: .venv-newest/.ready
 	.venv-newest/bin/pytest
 
 test-peers: .venv-peers/.ready
-	@echo "== With torch and ranx"
+	@echo "== With torch, ranx and a browser"
 	.venv-peers/bin/pytest
 
 bench: .venv-bench/.ready
