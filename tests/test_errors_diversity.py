@@ -239,3 +239,11 @@ def test_wrong_ids(search_diversity):
     result, messages = recorded(search_diversity.compute)
     assert result["S-recall@5"] == pytest.approx(2 / 3 / 3, rel=0, abs=1e-12)
     assert len(messages) == 1
+
+
+@pytest.mark.parametrize("protocol", ["standard", "released", "recipe"])
+def test_references_without_a_document(search_diversity, protocol):
+    search_diversity.add_batch(predictions=[["p"], ["q", "r"]], references=[{}, {}])
+    with pytest.raises(ValueError, match="not one of theirs in 2 queries"):
+        search_diversity.compute(protocol=protocol)
+    assert len(search_diversity) == 2

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where data enters `quoter_rank`: every check of it, and its reduction to (rank, tied)."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -152,7 +153,8 @@ def _rank_ranking(row: Any, row_type: Any, gold: Any, query: int) -> tuple[int, 
         name, value = ("references", gold) if gold < 0 else ("predictions", min(row))
         raise ValueError(message(name, "be positions >= 0", value, query))
     if len(set(row)) != len(row):
-        twice = next(candidate for candidate in row if row.count(candidate) > 1)
+        times = Counter(row)
+        twice = next(candidate for candidate in row if times[candidate] > 1)
         raise ValueError(message("predictions", "name no candidate twice", twice, query))
     return (row.index(gold) + 1, 1) if gold in row else (0, 0)
 

@@ -182,7 +182,7 @@ def _blocks(
         labels.ravel()[cell] = True
         query, column = runs(n_ranked)
         doc = ranking[rank_starts[chosen][query] + column]
-        if protocol == "standard":
+        if protocol == "standard" and len(queries.id_rank):  # without any, all are unjudged
             place = n_docs[query] - 1 - queries.id_rank[doc_starts[chosen][query] + doc]
             doc = np.where(doc < 0, doc, place)
         ranked = np.full((int(n_ranked.max()), size), rows - 1)
