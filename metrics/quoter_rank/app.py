@@ -15,9 +15,12 @@ import evaluate
 import gradio as gr
 import uploads
 import views
-from texts import MAX_BYTES, UploadError
+from tables import counted
+from texts import MAX_BYTES, read_depths, section
 
 HERE = Path(__file__).resolve().parent
+CARDS = (HERE / "README.md", HERE.parent.parent / "cards" / "quoter_rank.md")
+CARD = next(card for card in CARDS if card.exists()).read_text(encoding="utf-8")
 METRIC = type(evaluate.load(str(HERE / "quoter_rank.py"), keep_in_memory=True))
 
 INTRODUCTION = """\
@@ -30,25 +33,29 @@ FORMS = f"""\
 One row a query, in JSON: `{uploads.KEYS}`. A row of predictions is the **scores** of a pool
 (floats; the reference is the gold's position, from 0), or a **ranking**, candidates best first (the
 reference is the gold itself), or the gold's **rank** (choose that kind; the reference is the number
-of candidates tied with it, the gold included).
+of candidates tied with it, the gold included). `"query_ids": [...]` may be added.
 
-Files, up to {MAX_BYTES // 10**6} MB and {uploads.MAX_ROWS:,} rows: JSON as above; JSONL,
+Files, up to {MAX_BYTES // 2**20} MB and {uploads.MAX_ROWS:,} rows: JSON as above; JSONL,
 `{{"prediction": ..., "reference": ...}}` a line; CSV with the columns {uploads.COLUMNS}; Parquet with
 the columns predictions and references; or two .npy files, (N, C) scores and (N,) positions of the
-golds. Files are deleted within two hours.
+golds. `tied` may be left out, where it is 1; `query_id` (in Parquet `query_ids`) may be added. What is
+larger than this fits as the ranks of the golds. Files are deleted within two hours.
 """
 EXAMPLES = {
     "Scores of a pool": """\
 {"predictions": [[0.9, 0.5, 0.1, 0.3], [0.2, 0.3, 0.8, 0.1], [0.7, 0.1, 0.6, 0.4]],
  "references": [0, 1, 3]}""",
     "Scores with ties": """\
-{"predictions": [[0.5, 0.5, 0.1, 0.1], [0.0, 0.0, 0.0, 0.0], [0.2, 0.9, 0.9, 0.9]],
- "references": [0, 2, 0]}""",
+{"predictions": [[0.9, 0.5, 0.1, 0.1, 0.0, 0.0], [0.5, 0.5, 0.1, 0.1, 0.0, 0.0],
+                 [0.8, 0.2, 0.2, 0.2, 0.1, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+                 [0.9, 0.8, 0.7, 0.6, 0.5, 0.4], [0.7, 0.7, 0.3, 0.2, 0.1, 0.1]],
+ "references": [0, 1, 2, 3, 4, 0]}""",
     "Candidates, best first": """\
 {"predictions": [["q3", "q1", "q2"], ["q2", "q3", "q1"], ["q1", "q2", "q3"]],
  "references": ["q1", "q2", "q3"],
  "query_ids": ["first", "second", "third"]}""",
 }
+MAX_DEPTH = 1_000_000
 FREE = "the protocol's"
 KINDS = {"read from the rows": None, **{kind: kind for kind in ("scores", "ranking", "ranks")}}
 CSS = """
@@ -58,10 +65,13 @@ CSS = """
 #status .refused { border-left: 4px solid currentColor; padding-left: .6em; font-weight: 600; }
 .scroll { overflow: auto; max-height: 26em; contain: inline-size; }
 .scroll table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-.scroll caption { text-align: left; font-weight: 600; padding: .4em 0; }
+.caption { font-weight: 600; margin: .6em 0 .3em; }
 .scroll th, .scroll td { border: 1px solid var(--border-color-primary); padding: .25em .6em; }
 .scroll td { text-align: right; }
 .scroll thead th { position: sticky; top: 0; background: var(--background-fill-secondary); }
+.vega-embed svg text { fill: var(--body-text-color) !important; }
+.vega-embed svg line, .vega-embed svg path.domain { stroke: var(--border-color-primary); }
+@media (max-width: 600px) { .scroll small { display: none; } }
 a.save { text-decoration: underline; }
 """
 NO_PLOT = gr.Plot(None, visible=False)
@@ -89,10 +99,10 @@ def score(
             "protocol": protocol,
             "ties": None if ties == FREE else ties,
             "missing": missing,
-            "ndcg_k": depths("NDCG", ndcg_k),
-            "recall_k": depths("Recall", recall_k),
+            "ndcg_k": read_depths("NDCG at", ndcg_k, MAX_DEPTH),
+            "recall_k": read_depths("Recall at", recall_k, MAX_DEPTH),
         }
-        return scored(uploads.read(text, files), KINDS[kind], options)
+        return scored(uploads.read(text, files), source(files), KINDS[kind], options)
     except (ValueError, TypeError) as error:
         message = str(error)
     except Exception as error:
@@ -101,7 +111,14 @@ def score(
     return f'<p class="refused">Not scored: {html.escape(message)}</p>', "", NO_PLOT, NO_PLOT, ""
 
 
-def scored(upload: uploads.Upload, kind: str | None, options: dict[str, Any]) -> tuple[Any, ...]:
+def source(files: list[str] | None) -> str:
+    """Where the rows come from."""
+    return " and ".join(Path(file).name for file in files or []) or "the text"
+
+
+def scored(
+    upload: uploads.Upload, source: str, kind: str | None, options: dict[str, Any]
+) -> tuple[Any, ...]:
     """Status, table of figures, histogram, recall curve, table of queries."""
     metric = METRIC(*filter(None, [kind or upload.kind]), keep_in_memory=True)
     data = upload._asdict()
@@ -115,8 +132,13 @@ def scored(upload: uploads.Upload, kind: str | None, options: dict[str, Any]) ->
         at = views.depths(max([rank for rank in per_query["rank"] if rank] or [1]))
         curve = metric.compute(**data, **{**options, "recall_k": at})
     warned = dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
+    as_kind = f", read as {read_as}" if read_as else ""
     head, rows = views.worst_first(per_query)
-    told = [f"{len(rows):,} queries, read as {read_as}.", f"Figures are {signature}.", *warned]
+    told = [
+        f"{counted(len(rows), 'query', 'queries')} of {source}{as_kind}.",
+        f"Figures are {signature}.",
+        *warned,
+    ]
     return (
         "".join(f"<p>{html.escape(line)}</p>" for line in told),
         views.figures(result, metric.greater_is_better),
@@ -126,29 +148,23 @@ def scored(upload: uploads.Upload, kind: str | None, options: dict[str, Any]) ->
     )
 
 
-def depths(name: str, text: str) -> list[int]:
-    """The ints of a line such as "1, 10, 100"."""
-    try:
-        return [int(part) for part in text.replace(",", " ").split()]
-    except ValueError:
-        raise UploadError(f"{name} at: give ints, as 1, 10, got {text!r}.") from None
-
-
 def page() -> gr.Blocks:
     """The page; visitors are served in turn, and nothing is kept between two calls."""
     with gr.Blocks(
         title="quoter_rank", analytics_enabled=False, delete_cache=(3600, 3600)
     ) as blocks:
         gr.Markdown(INTRODUCTION)
+        with gr.Accordion("What the figures mean", open=False):
+            gr.Markdown(section(CARD, "Description") + section(CARD, "Output values"))
+        gr.Markdown("Examples:")
         with gr.Row():
             examples = [gr.Button(name, size="sm", min_width=120) for name in EXAMPLES]
         with gr.Row():
             with gr.Column(min_width=300):
                 text = gr.Textbox(label="Predictions and references, JSON", lines=6, max_lines=12)
                 files = gr.File(
-                    label="Or files, which are then scored in place of the text",
+                    label="Or files (used in place of the text)",
                     file_count="multiple",
-                    file_types=list(uploads.FORMATS),
                     height=160,
                 )
                 with gr.Accordion("Forms of the input", open=False):
@@ -186,9 +202,17 @@ def page() -> gr.Blocks:
             [button.click, text.submit, *chosen, *typed, *given], score, inputs, outputs, **in_turn
         )
         for example, name in zip(examples, EXAMPLES, strict=True):
-            reset = [EXAMPLES[name], None, next(iter(KINDS)), "standard", FREE, "error"]
-            fill = [text, files, kind, protocol, ties, missing]
-            example.click(lambda reset=reset: reset, None, fill, api_visibility="private").then(
+            reset = [
+                EXAMPLES[name],
+                None,
+                next(iter(KINDS)),
+                "standard",
+                FREE,
+                "error",
+                "5",
+                "1, 10, 100",
+            ]
+            example.click(lambda reset=reset: reset, None, inputs, api_visibility="private").then(
                 score, inputs, outputs, **in_turn
             )
         blocks.load(None, js=ANNOUNCE)
@@ -203,6 +227,6 @@ if __name__ == "__main__":
         theme=system,
         css=CSS,
         footer_links=[],
-        max_file_size=MAX_BYTES,
+        max_file_size=3 * MAX_BYTES,  # below it the page says what is wrong
         ssr_mode=False,
     )

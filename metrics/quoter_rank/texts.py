@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-MAX_BYTES = 20_000_000  # of a file, and of pasted text
+MAX_BYTES = 20 * 2**20  # of a file, and of pasted text
 
 
 class UploadError(ValueError):
@@ -23,7 +23,7 @@ def read_text(file: Path) -> str:
     """The text of a file."""
     bound(f"bytes in {file.name}", file.stat().st_size, MAX_BYTES)
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UploadError(f"{file.name}: not UTF-8 at byte {error.start:,}.") from None
 
@@ -31,12 +31,21 @@ def read_text(file: Path) -> str:
 def read_json(text: str, name: str) -> Any:
     """The value of a JSON text."""
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        value = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique)
+        if "\\u" in text:  # an escape can name half a character, which no page can show
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except RecursionError:
         raise UploadError(f"{name}: the JSON is nested too deeply.") from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise UploadError(f"{name} is not JSON: {error.msg} at {place}.") from None
+    except UnicodeEncodeError:
+        raise UploadError(f"{name}: the JSON holds half a character, a lone surrogate.") from None
+    except UploadError:
+        raise
+    except ValueError:  # the only other one of Python's reader
+        raise UploadError(f"{name}: an integer of the JSON has too many digits.") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -61,3 +70,18 @@ def checked(value: Any, name: str) -> dict[str, Any]:
         form = '{"predictions": [...], "references": [...]}'
         raise UploadError(f'{name} must be {form}; "query_ids": [...] may be added.')
     return value
+
+
+def read_depths(name: str, text: str, largest: int) -> list[int]:
+    """The ints of a line such as "1, 10, 100", at most 20."""
+    parts = text.replace(",", " ").split()
+    if len(parts) > 20 or any(not part.isdecimal() or len(part) > 9 for part in parts):
+        raise UploadError(f"{name}: give up to 20 ints, as 1, 10, got {text[:80]!r}.")
+    found = [int(part) for part in parts]
+    bound(f"ranks in {name}", max(found, default=0), largest)
+    return found
+
+
+def section(card: str, title: str) -> str:
+    """The text under a heading of a card."""
+    return card.partition(f"\n## {title}\n")[2].partition("\n## ")[0]

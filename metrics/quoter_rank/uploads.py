@@ -3,20 +3,29 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from texts import MAX_BYTES, UploadError, bound, checked, read_json, read_pasted, read_text
 
 MAX_ROWS = 20_000
 MAX_VALUES = 5_000_000  # scores or candidates of all rows
 FORMATS = (".json", ".jsonl", ".csv", ".parquet", ".npy")
+INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")  # a leading zero is of a name
+NUMBER = re.compile(
+    rf"{INTEGER.pattern}|[+-]?(?:(?:0|[1-9][0-9]*)?\.[0-9]*|(?:0|[1-9][0-9]*))(?:[eE][+-]?[0-9]+)?"
+    r"|[+-]?inf(?:inity)?|nan",
+    re.IGNORECASE,
+)
+COMMA = re.compile(r"^([+-]?[0-9]*),([0-9]+(?:[eE][+-]?[0-9]+)?)$")
 KEYS = '{"predictions": [...], "references": [...]}'
-COLUMNS = "rank and tied, or gold and a column for each score or candidate"
+COLUMNS = "rank and tied, or gold and, after it, one for each score or candidate"
 
 
 class Upload(NamedTuple):
@@ -90,9 +99,9 @@ def _read_csv(file: Path) -> Upload:
     text = read_text(file)
     first = text.partition("\n")[0]
     delimiter = ";" if ";" in first and "," not in first else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        head, *lines = [[cell.strip() for cell in row] for row in reader if any(row)] or [[]]
+        head, *lines = [[cell.strip() for cell in row] for row in reader if row] or [[]]
     except csv.Error as error:
         raise UploadError(f"{file.name}, line {reader.line_num}: {error}.") from None
     for number, row in enumerate(lines, 1):
@@ -101,6 +110,12 @@ def _read_csv(file: Path) -> Upload:
             raise UploadError(f"{file.name}, row {number}: {found}.")
     if len(set(head)) < len(head):
         raise UploadError(f"{file.name}: two columns have one name.")
+    if "" in head and any(row[head.index("")] for row in lines if len(row) > head.index("")):
+        raise UploadError(f"{file.name}: column {head.index('') + 1} has no name.")
+    if "gold" in head and not set(head[: head.index("gold")]) <= {"query_id"}:
+        raise UploadError(f"{file.name}: scores or candidates must stand after the column gold.")
+    bound("rows", len(lines), MAX_ROWS)
+    bound("cells", len(lines) * len(head), MAX_VALUES)  # short rows are filled up
     columns = {
         name: [row[place] if place < len(row) else "" for row in lines]
         for place, name in enumerate(head)
@@ -114,6 +129,8 @@ def _read_csv(file: Path) -> Upload:
         raise UploadError(f"{file.name}: the columns must be {COLUMNS}; query_id may be added.")
     golds = columns.pop("gold")
     rows = [_without_end(row) for row in zip(*columns.values(), strict=True)]
+    if delimiter == ";":  # then a comma may be that of decimals
+        rows = [[COMMA.sub(r"\1.\2", cell) for cell in row] for row in rows]
     return Upload(*_typed(rows, golds, file.name), ids)
 
 
@@ -127,23 +144,26 @@ def _without_end(cells: Sequence[str]) -> list[str]:
 
 def _typed(rows: list[list[str]], golds: list[str], name: str) -> tuple[list[Any], list[Any]]:
     """Ints where all cells are, else floats where all are, else text."""
-    for number, row in enumerate(rows, 1):
-        if "" in row:
+    cells = [(number, cell) for number, row in enumerate(rows, 1) for cell in row]
+    for number, cell in cells:
+        if not cell:
             raise UploadError(f"{name}, row {number}: an empty cell between others.")
-    for kind in (int, float):
-        try:
-            return [[kind(cell) for cell in row] for row in rows], _numbers(golds)
-        except ValueError:
-            continue
+    texts = [cell for cell in cells if not NUMBER.fullmatch(cell[1])]
+    if not texts:
+        kind = int if all(INTEGER.fullmatch(cell) for _, cell in cells) else float
+        return [[kind(cell) for cell in row] for row in rows], _numbers(golds)
+    if len(texts) < len(cells) and all(map(INTEGER.fullmatch, golds)):
+        number, cell = texts[0]
+        raise UploadError(f"{name}, row {number}: among numbers, {cell[:80]!r} is none.")
     return rows, golds
 
 
 def _numbers(cells: Sequence[str]) -> list[Any]:
     """Ints, and as floats those that are none."""
-    try:
-        return [float(cell) if not cell.lstrip("+-").isdecimal() else int(cell) for cell in cells]
-    except ValueError as error:
-        raise UploadError(f"A number was expected: {error}.") from None
+    for cell in cells:
+        if not NUMBER.fullmatch(cell):
+            raise UploadError(f"A number was expected, not {cell[:80]!r}.")
+    return [int(cell) if INTEGER.fullmatch(cell) else float(cell) for cell in cells]
 
 
 # Parquet and .npy ------------------------------------------------------------------------------
@@ -154,18 +174,49 @@ def _read_parquet(file: Path) -> Upload:
     try:
         opened = pq.ParquetFile(file)
         bound("rows", opened.metadata.num_rows, MAX_ROWS)
-        for group in map(opened.metadata.row_group, range(opened.metadata.num_row_groups)):
-            for column in map(group.column, range(group.num_columns)):
-                bound("values", column.num_values, MAX_VALUES)
-                bound("bytes in a column", column.total_uncompressed_size, 4 * MAX_BYTES)
+        groups = [opened.metadata.row_group(i) for i in range(opened.metadata.num_row_groups)]
+        for place in range(opened.metadata.num_columns):
+            parts = [group.column(place) for group in groups]
+            bound("values", sum(part.num_values for part in parts), MAX_VALUES)
+            size = sum(part.total_uncompressed_size for part in parts)
+            bound("bytes in a column", size, 4 * MAX_BYTES)
+        # A dictionary is kept as one: a long string that is there often would fill the memory.
+        texts = [
+            c.path
+            for c in map(opened.schema.column, range(len(opened.schema)))
+            if c.physical_type == "BYTE_ARRAY"
+        ]
+        opened = pq.ParquetFile(file, read_dictionary=texts)
         names = set(opened.schema_arrow.names)
         if not {"predictions", "references"} <= names:
             raise UploadError(f"{file.name}: the columns must be predictions and references.")
         wanted = [n for n in ("predictions", "references", "query_ids") if n in names]
-        table = opened.read(wanted).to_pydict()
-    except (pa.ArrowException, OSError) as error:
+        table = opened.read(wanted)
+        for name in wanted:
+            values, size = _expanded(table[name])  # the file may say less than it holds
+            bound("values", values, MAX_VALUES)
+            bound("bytes in a column", size, 4 * MAX_BYTES)
+        table = table.to_pydict()
+    except (pa.ArrowException, OSError, LookupError) as error:
         raise UploadError(f"{file.name} is not a Parquet file: {error}.") from None
     return Upload(table["predictions"], table["references"], table.get("query_ids"))
+
+
+def _expanded(column: Any) -> tuple[int, int]:
+    """Values in the lists of an Arrow column, and their bytes without a dictionary."""
+    values = size = 0
+    for chunk in column.chunks:
+        while pa.types.is_list(chunk.type) or pa.types.is_large_list(chunk.type):
+            chunk = chunk.flatten()
+        if pa.types.is_nested(chunk.type):
+            raise UploadError(f"Columns must be numbers, text or lists of them, not {chunk.type}.")
+        values += len(chunk)
+        if pa.types.is_dictionary(chunk.type):
+            lengths = pc.binary_length(chunk.dictionary)
+            size += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+        else:
+            size += chunk.nbytes
+    return values, size
 
 
 def _read_npy(files: Sequence[Path]) -> Upload:
@@ -177,13 +228,14 @@ def _read_npy(files: Sequence[Path]) -> Upload:
         raise UploadError(f"{rule}; these are {shapes}.")
     golds, scores = sorted(arrays, key=lambda array: array.ndim)
     bound("rows", len(scores), MAX_ROWS)
-    return Upload(scores, golds)
+    bound("values", scores.size, MAX_VALUES)
+    return Upload(scores, golds, kind="scores")
 
 
 def _array(file: Path) -> Any:
     try:
         array = np.lib.format.open_memmap(file, mode="r")  # refuses pickled objects
-    except (ValueError, OSError, EOFError) as error:
+    except Exception as error:  # numpy reads the header as Python's literals: many kinds
         raise UploadError(f"{file.name} is not a .npy file of numbers: {error}.") from None
     if array.dtype.kind not in "fiub":
         raise UploadError(f"{file.name} must hold numbers, got {array.dtype}.")

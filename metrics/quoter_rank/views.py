@@ -10,14 +10,14 @@ import pandas as pd
 from tables import Row, csv_link, table
 
 SHOWN = 100  # rows of the table of queries; the CSV file has all
-INK = "#2f5d8a"
+INK = "#4a7fb5"
 SHOWN_ALONE = {"actions": False, "renderer": "svg"}  # no menu, which would leave the page
 
 
 def figures(result: Mapping[str, Any], better: Mapping[str, bool]) -> str:
     """The table of the figures, rounded and to the last digit."""
     rows = [
-        (key, value, repr(value), "higher" if better.get(key, False) else "lower")
+        (key, value, repr(value), "higher" if key != "missing" and better[key] else "lower")
         for key, value in result.items()
     ]
     return table("Figures", ("figure", "value", "exact", "better"), rows)
@@ -36,7 +36,7 @@ def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list
 def queries(head: Sequence[str], rows: Sequence[Row]) -> str:
     """The table of the worst queries and the link that saves all of them as CSV."""
     shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
-    caption = f"Queries, worst first, {shown}"
+    caption = f"Queries, worst first: {shown}"
     return table(caption, head, rows[:SHOWN]) + csv_link(head, rows)
 
 
@@ -48,18 +48,19 @@ def histogram(ranks: Sequence[float | None]) -> alt.Chart:
         edges.append(2 * edges[-1] - 1)
     counts, _ = np.histogram(found, edges)
     bins = [
-        {"from": low, "to": high, "queries": int(count), "ranks": _span(low, high)}
+        {"from": 1.02 * low, "to": 0.98 * high, "queries": int(count), "ranks": _span(low, high)}
         for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
     missing = len(ranks) - len(found)
     title = "Queries by rank of the gold" + (f" ({missing} without it)" if missing else "")
-    whole = {"values": list(range(counts.max() + 1))} if counts.max() < 6 else {}
+    most = max(int(counts.max()), 2)
+    whole = {"values": list(range(most + 1))} if most < 6 else {}
     told = "; ".join(f"rank {bin_['ranks']}: {bin_['queries']}" for bin_ in bins)
     return (
         _chart(bins, title, told)
-        .mark_bar(color=INK, stroke="white")
+        .mark_bar(color=INK)
         .encode(
-            x=_log("from", "rank of the gold", edges[-1]),
+            x=_log("from", "rank of the gold, bins that double", edges[-1], edges),
             x2="to:Q",
             y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="d", **whole)),
             y2=alt.datum(0),
@@ -85,16 +86,15 @@ def recall_curve(recall: Mapping[int, float]) -> alt.Chart:
         _chart(points, "Recall at k", told)
         .mark_line(color=INK, interpolate="step-after", point={"color": INK, "size": 12})
         .encode(
-            x=_log("k", "k", max(recall)),
+            x=_log("k", "k", max(recall), [t * 10**p for p in range(8) for t in (1, 2, 5)]),
             y=alt.Y("recall:Q", title="recall", scale=alt.Scale(domain=[0, 1])),
             tooltip=["k:Q", alt.Tooltip("recall:Q", format=".4f")],
         )
     )
 
 
-def _log(name: str, title: str, largest: int) -> alt.X:
+def _log(name: str, title: str, largest: int, ticks: Sequence[int]) -> alt.X:
     scale = alt.Scale(type="log", domain=[1, largest], nice=False)
-    ticks = [tick * 10**power for power in range(8) for tick in (1, 2, 5)]
     axis = alt.Axis(values=[tick for tick in ticks if tick <= largest], format="d", grid=False)
     return alt.X(f"{name}:Q", title=title, scale=scale, axis=axis)
 
@@ -106,5 +106,6 @@ def _chart(rows: list[dict[str, Any]], title: str, told: str) -> alt.Chart:
         description=f"{title}. {told}",
         width="container",
         height=220,
+        background="transparent",
         usermeta={"embedOptions": SHOWN_ALONE},
     )

@@ -16,11 +16,15 @@ import gradio as gr
 import picture
 import uploads
 import views
-from texts import MAX_BYTES, UploadError
+from tables import counted
+from texts import MAX_BYTES, read_depths, section
 
 HERE = Path(__file__).resolve().parent
+CARDS = (HERE / "README.md", HERE.parent.parent / "cards" / "search_diversity.md")
+CARD = next(card for card in CARDS if card.exists()).read_text(encoding="utf-8")
 METRIC = type(evaluate.load(str(HERE / "search_diversity.py"), keep_in_memory=True))
 PROTOCOLS = ("standard", "released", "recipe")
+MAX_DEPTH = 1000
 SHOWN_RANKS = 50
 CHOICES = 500  # queries to choose from: the worst
 
@@ -35,9 +39,9 @@ FORMS = f"""\
 In JSON, one entry a query: `{uploads.KEYS}`. A prediction is a list of document ids, best first (or
 scores, floats in the order of the reference's documents, or positions of these). A reference is
 `{{"document": ["subtopic", ...], ...}}` with all judged documents, or a 0/1 matrix documents x
-subtopics.
+subtopics. `"query_ids": [...]` may be added.
 
-Or two files, each up to {MAX_BYTES // 10**6} MB: judgements, a TREC diversity qrels file ({uploads.QRELS})
+Or two files, scored in place of the text, each up to {MAX_BYTES // 2**20} MB: judgements, a TREC diversity qrels file ({uploads.QRELS})
 or DU-DIV's JSON, `{{query: {{document: [subtopic, ...]}}}}`; and a ranking, a TREC run ({uploads.RUN})
 or JSON, `{uploads.RANKING}`. Files are deleted within two hours.
 """
@@ -61,7 +65,7 @@ CSS = """
 #status .refused { border-left: 4px solid currentColor; padding-left: .6em; font-weight: 600; }
 .scroll { overflow: auto; max-height: 30em; contain: inline-size; }
 .scroll table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-.scroll caption { text-align: left; font-weight: 600; padding: .4em 0; }
+.caption { font-weight: 600; margin: .6em 0 .3em; }
 .scroll th, .scroll td { border: 1px solid var(--border-color-primary); padding: .25em .6em; }
 .scroll td { text-align: right; }
 .scroll thead th { position: sticky; top: 0; background: var(--background-fill-secondary); }
@@ -71,7 +75,13 @@ CSS = """
 .scroll td.again span { color: #1b1b1b; }
 .scroll td.document { text-align: left; }
 .beside { display: flex; flex-wrap: wrap; gap: 0 1em; }
-.beside > .scroll { flex: 1 1 18em; }
+.beside > .captioned { flex: 1 1 18em; }
+.beside.wide > .captioned { flex-basis: 100%; }
+.scroll.whole { max-height: none; }
+.scroll.whole th, .scroll.whole td { padding: .25em .4em; }
+.vega-embed svg text { fill: var(--body-text-color) !important; }
+.vega-embed svg line, .vega-embed svg path.domain { stroke: var(--border-color-primary); }
+@media (max-width: 600px) { .scroll small { display: none; } }
 a.save { text-decoration: underline; }
 """
 NO_PLOT = gr.Plot(None, visible=False)
@@ -96,7 +106,9 @@ def score(
     """All that the page shows of these inputs; of bad input the message alone."""
     try:
         upload = uploads.read(text, judged, ranked, order)
-        return scored(upload, alpha, depths(k), protocol, chosen)
+        return scored(
+            upload, source(judged, ranked), alpha, read_depths("k", k, MAX_DEPTH), protocol, chosen
+        )
     except (ValueError, TypeError) as error:
         message = str(error)
     except Exception as error:
@@ -106,8 +118,18 @@ def score(
     return told, "", gr.Dropdown(choices=[], value=None), "", NO_PLOT, ""
 
 
+def source(*files: str | None) -> str:
+    """Where the rows come from."""
+    return " and ".join(Path(file).name for file in files if file) or "the text"
+
+
 def scored(
-    upload: uploads.Upload, alpha: float, k: list[int], protocol: str, chosen: str | None
+    upload: uploads.Upload,
+    source: str,
+    alpha: float,
+    k: list[int],
+    protocol: str,
+    chosen: str | None,
 ) -> tuple[Any, ...]:
     """Status, figures, choice of queries, coverage and gains of the chosen one, all queries."""
     metric = METRIC(keep_in_memory=True)
@@ -124,10 +146,14 @@ def scored(
             signatures.append(metric.signature)
     warned = dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
     head, rows, order = views.worst_first(per_query[protocol])
-    told = [f"{len(rows):,} queries, read as {kind}.", *upload.notes, *warned]
+    as_kind = f", read as {kind}" if kind else ""
+    told = [f"{counted(len(rows), 'query', 'queries')} of {source}{as_kind}."]
+    told += [*upload.notes, *warned]
     told += ["The figures are " + ", ".join(signatures) + "."]
     names = [str(row[0]) for row in rows]
-    shown = chosen if chosen in names[:CHOICES] else names[0]
+    shown = chosen if chosen in names else names[0]
+    if chosen and chosen != shown:
+        told.append(f"There is no query {chosen} to picture: this is {shown}.")
     place = order[names.index(shown)]
     if upload.query_ids is not None:  # rows that repeat an id are counted once
         place = list(map(str, upload.query_ids)).index(shown)
@@ -153,17 +179,9 @@ def pictured(
         views.coverage("This ranking, ranks against subtopics", ours, subtopics),
         views.coverage("The ideal ranking of the protocol", ideal, subtopics),
     )
-    return f'{key}<div class="beside">{"".join(tables)}</div>', gr.Plot(
+    return key + views.beside(tables, len(subtopics)), gr.Plot(
         views.gains(ours, ideal), visible=True
     )
-
-
-def depths(text: str) -> list[int]:
-    """The ints of a line such as "5, 10"."""
-    try:
-        return [int(part) for part in text.replace(",", " ").split()]
-    except ValueError:
-        raise UploadError(f"k: give ints, as 5, 10, got {text!r}.") from None
 
 
 def page() -> gr.Blocks:
@@ -171,6 +189,9 @@ def page() -> gr.Blocks:
     title = "search_diversity"
     with gr.Blocks(title=title, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
         gr.Markdown(INTRODUCTION)
+        with gr.Accordion("What the figures mean", open=False):
+            gr.Markdown(section(CARD, "Description") + section(CARD, "Output values"))
+        gr.Markdown("Examples:")
         with gr.Row():
             examples = [gr.Button(name, size="sm", min_width=120) for name in EXAMPLES]
         with gr.Row():
@@ -179,9 +200,8 @@ def page() -> gr.Blocks:
                 with gr.Accordion("Forms of the input", open=False):
                     gr.Markdown(FORMS)
             with gr.Column(min_width=300):
-                kinds = {"file_types": list(uploads.FORMATS), "height": 160}
-                judged = gr.File(label="Or a file of judgements: TREC qrels, DU-DIV", **kinds)
-                ranked = gr.File(label="and a file of rankings: TREC run, JSON", **kinds)
+                judged = gr.File(label="Or judgements: qrels, DU-DIV", height=160)
+                ranked = gr.File(label="and rankings: run, JSON", height=160)
                 order = gr.Dropdown(list(uploads.RUN_ORDERS), label="Order of a run")
         with gr.Row():
             alpha = gr.Slider(0, 1, value=0.5, step=0.05, label="alpha", min_width=200)
@@ -191,7 +211,11 @@ def page() -> gr.Blocks:
         figures = gr.HTML(elem_id="figures")
         with gr.Row():
             protocol = gr.Radio(PROTOCOLS, value="standard", label="Protocol of what follows")
-            chosen = gr.Dropdown([], label=f"Query of the picture, the worst {CHOICES}")
+            chosen = gr.Dropdown(
+                [],
+                label="Query of the picture (worst first, or type its id)",
+                allow_custom_value=True,
+            )
         coverage = gr.HTML(elem_id="coverage")
         gains = gr.Plot(show_label=False, label="Gain of each rank", visible=False)
         queries = gr.HTML(elem_id="queries")
@@ -205,9 +229,17 @@ def page() -> gr.Blocks:
         gr.on(triggers, score, inputs, outputs, **in_turn)
         alpha.input(score, inputs, outputs, trigger_mode="always_last", **in_turn)
         for example, name in zip(examples, EXAMPLES, strict=True):
-            reset = [EXAMPLES[name], None, None, 0.5, "5, 10"]
-            fill = [text, judged, ranked, alpha, k]
-            example.click(lambda reset=reset: reset, None, fill, api_visibility="private").then(
+            reset = [
+                EXAMPLES[name],
+                None,
+                None,
+                uploads.RUN_ORDERS[0],
+                0.5,
+                "5, 10",
+                "standard",
+                None,
+            ]
+            example.click(lambda reset=reset: reset, None, inputs, api_visibility="private").then(
                 score, inputs, outputs, **in_turn
             )
         blocks.load(None, js=ANNOUNCE)
@@ -222,6 +254,6 @@ if __name__ == "__main__":
         theme=system,
         css=CSS,
         footer_links=[],
-        max_file_size=MAX_BYTES,
+        max_file_size=3 * MAX_BYTES,  # below it the page says what is wrong
         ssr_mode=False,
     )

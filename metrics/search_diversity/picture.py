@@ -39,13 +39,17 @@ def read(prediction: Sequence[Any], reference: Any, *, kind: str, protocol: str)
         subtopics = [{str(label) for label in labels} for labels in reference.values()]
         by_id = sorted(range(len(docs)), key=docs.__getitem__, reverse=True)
     else:
-        rows = [row for row in enumerate(reference) if any(cell != PADDING for cell in row[1])]
+        rows = [row for row in enumerate(reference) if set(row[1]) != {PADDING}]
         docs = [f"row {index}" for index, _ in rows]
         subtopics = [
             {str(column) for column, cell in enumerate(row) if cell == 1} for _, row in rows
         ]
         by_id = list(range(len(rows)))[::-1]
-        prediction = [prediction[index] for index, _ in rows] if kind == "scores" else prediction
+        place_of_row = {index: place for place, (index, _) in enumerate(rows)}
+        if kind == "scores":
+            prediction = [prediction[index] for index in place_of_row]
+        else:
+            prediction = [place_of_row[index] for index in prediction]
     if kind == "ids":
         place = {doc: index for index, doc in enumerate(docs)}
         return Query(docs, subtopics, by_id, [(doc, place.get(doc)) for doc in prediction])

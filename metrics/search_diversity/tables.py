@@ -30,13 +30,19 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Row]) -> str:
     return scrolling(caption, f"<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>")
 
 
-def scrolling(caption: str, inside: str) -> str:
-    """A table of these rows, in a place that scrolls."""
+def scrolling(caption: str, inside: str, kind: str = "") -> str:
+    """A table of these rows under its caption, in a place that scrolls."""
     caption = html.escape(caption)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">'
-        f"<table><caption>{caption}</caption>{inside}</table></div>"
+        f'<div class="captioned"><p class="caption">{caption}</p>'
+        f'<div class="scroll {kind}" tabindex="0" role="region" aria-label="{caption}">'
+        f'<table aria-label="{caption}">{inside}</table></div></div>'
     )
+
+
+def counted(n: int, what: str, many: str) -> str:
+    """A number of things, as 1 query, 2 queries."""
+    return f"{n:,} {what if n == 1 else many}"
 
 
 def csv_link(head: Sequence[str], rows: Sequence[Row]) -> str:

@@ -2,6 +2,7 @@
 """What a visitor gives: pasted JSON or files, read within bounds and never executed."""
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,12 +11,14 @@ from texts import UploadError, bound, read_json, read_pasted, read_text
 
 MAX_QUERIES = 20_000
 MAX_DOCUMENTS = 1_000_000  # judged and ranked, of all queries
-FORMATS = (".json", ".txt", ".qrels", ".diversity", ".run")
+MAX_CELLS = 20_000_000  # documents x subtopics of a query
 KEYS = '{"predictions": [...], "references": [...]}'
 QRELS = "topic, subtopic, document, judgement"
 RUN = "topic, Q0, document, rank, score, tag"
 RANKING = '{query: [document, ...]}, best first, or {query: {"permutation": [document, ...]}}'
-RUN_ORDERS = ("ranks, which scores must not contradict", "ranks", "scores")
+RUN_ORDERS = ("ranks, checked by scores", "ranks", "scores")
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 Rankings = dict[str, list[str]]  # query -> documents, best first
 
@@ -44,12 +47,30 @@ def read(text: str | None, judged: str | None, ranked: str | None, order: str) -
         upload = Upload(**read_pasted(text))
     else:
         raise UploadError(f"Paste JSON, {KEYS}, or upload judgements and a ranking.")
-    if isinstance(upload.predictions, list) and isinstance(upload.references, list):
-        bound("queries", max(len(upload.predictions), len(upload.references)), MAX_QUERIES)
-        rows = [*upload.predictions, *upload.references]
-        sizes = (len(row) for row in rows if isinstance(row, (list, dict)))
-        bound("documents", sum(sizes), MAX_DOCUMENTS)
+    if not (isinstance(upload.predictions, list) and isinstance(upload.references, list)):
+        raise UploadError(f"The text must be {KEYS}, both lists with an entry a query.")
+    bound("queries", max(len(upload.predictions), len(upload.references)), MAX_QUERIES)
+    rows = [
+        row for row in (*upload.predictions, *upload.references) if isinstance(row, (list, dict))
+    ]
+    documents = [row.get("doc_ids", row) if isinstance(row, dict) else row for row in rows]
+    bound("documents", sum(len(row) for row in documents if hasattr(row, "__len__")), MAX_DOCUMENTS)
+    cells = max(map(_cells, upload.references), default=0)
+    bound("documents x subtopics of a query", cells, MAX_CELLS)
     return upload
+
+
+def _cells(reference: Any) -> int:
+    """Documents x subtopics of a query: the metric holds them as a matrix."""
+    if isinstance(reference, dict):
+        columns = "doc_ids" in reference and isinstance(reference.get("subtopics"), list)
+        subsets = reference["subtopics"] if columns else reference.values()
+        subsets = [subset for subset in subsets if isinstance(subset, list)]
+        return len(subsets) * len({str(label) for subset in subsets for label in subset})
+    rows = (
+        [row for row in reference if isinstance(row, list)] if isinstance(reference, list) else []
+    )
+    return len(rows) * max(map(len, rows), default=0)
 
 
 # Judgements and rankings of files --------------------------------------------------------------
@@ -86,14 +107,14 @@ def _read_qrels(text: str, name: str) -> dict[str, dict[str, list[str]]]:
     for place, fields in _fields(text, name, QRELS):
         topic, subtopic, doc, judgement = fields
         if (topic, subtopic, doc) in seen:
-            raise UploadError(f"{place}: document {doc} is judged twice for subtopic {subtopic}.")
+            raise UploadError(
+                f"{place}: document {doc[:80]} is judged twice for subtopic {subtopic}."
+            )
         seen.add((topic, subtopic, doc))
-        try:
-            relevant = int(judgement) > 0
-        except ValueError:
-            raise UploadError(f"{place}: the judgement is no integer: {judgement!r}.") from None
+        if not INTEGER.fullmatch(judgement):
+            raise UploadError(f"{place}: the judgement is no integer: {judgement[:80]!r}.")
         labels = judged.setdefault(topic, {}).setdefault(doc, [])
-        labels += [subtopic] if relevant else []
+        labels += [subtopic] if int(judgement) > 0 else []
     return judged
 
 
@@ -108,6 +129,10 @@ def _read_ranked(file: Path, order: str) -> Rankings:
         docs = docs.get("permutation") if isinstance(docs, dict) else docs
         if not isinstance(docs, list):
             raise UploadError(f"{file.name} must be {RANKING}; query {query[:80]!r} is not.")
+        if not all(isinstance(doc, str) for doc in docs):
+            raise UploadError(
+                f"{file.name}: documents must be strings, those of {query[:80]!r} are not."
+            )
         found[query] = docs
     return found
 
@@ -119,11 +144,10 @@ def _read_run(text: str, name: str, order: str) -> Rankings:
         topic, _, doc, rank, score, _ = fields
         docs = topics.setdefault(topic, {})
         if doc in docs:
-            raise UploadError(f"{place}: document {doc} is in topic {topic} already.")
-        try:
-            docs[doc] = int(rank), float(score)
-        except ValueError:
-            raise UploadError(f"{place}: rank and score must be numbers.") from None
+            raise UploadError(f"{place}: document {doc[:80]} is in topic {topic} already.")
+        if not INTEGER.fullmatch(rank) or not DECIMAL.fullmatch(score):
+            raise UploadError(f"{place}: rank and score must be numbers, an integer the rank.")
+        docs[doc] = int(rank), float(score)
         if not math.isfinite(docs[doc][1]):
             raise UploadError(f"{place}: the score must be finite, got {score}.")
     run, contradictory = {}, []
@@ -147,13 +171,13 @@ def _aligned(judged: dict[str, Any], ranked: Rankings) -> Upload:
     """All judged queries; one without a ranking is an empty ranking and scores 0."""
     found = [query for query in judged if query in ranked]
     if not found:
-        first = f"{next(iter(judged), None)!r} and {next(iter(ranked), None)!r}"
+        first = " and ".join(repr(next(iter(of), None))[:80] for of in (judged, ranked))
         raise UploadError(f"The two files have no query in common: their first are {first}.")
     notes = []
     if len(found) < len(judged):
         lacking = len(judged) - len(found)
-        notes.append(f"{lacking:,} judged queries have no ranking and score 0.")
+        notes.append(f"Judged queries without a ranking, which score 0: {lacking:,}.")
     if len(found) < len(ranked):
-        notes.append(f"{len(ranked) - len(found):,} queries without judgements are left out.")
+        notes.append(f"Queries without judgements, left out: {len(ranked) - len(found):,}.")
     predictions = [ranked.get(query, []) for query in judged]
     return Upload(predictions, list(judged.values()), list(judged), tuple(notes))

@@ -42,7 +42,7 @@ def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list
 def queries(protocol: str, head: Sequence[str], rows: Sequence[Row]) -> str:
     """The table of the worst queries and the link that saves all of them as CSV."""
     shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
-    caption = f"Queries under {protocol}, worst first, {shown}"
+    caption = f"Queries under {protocol}, worst first: {shown}"
     return table(caption, head, rows[:SHOWN]) + csv_link(head, rows)
 
 
@@ -56,7 +56,13 @@ def coverage(title: str, steps: Sequence[Step], subtopics: Sequence[str]) -> str
         gain = f"{step.gain:.4g}"
         body += f'<tr><th scope="row">{rank}</th><td class="document">{doc}</td><td>{gain}</td>{cells}</tr>'
     head = f'<th scope="col">rank</th><th scope="col">document</th><th scope="col">gain</th>{names}'
-    return scrolling(title, f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
+    inside = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return scrolling(title, inside, "whole")
+
+
+def beside(tables: Sequence[str], n_subtopics: int) -> str:
+    """Tables beside each other, or one below the other where they are wide."""
+    return f'<div class="beside{" wide" if n_subtopics > 8 else ""}">{"".join(tables)}</div>'
 
 
 def _mark(first: bool | None) -> str:
@@ -73,12 +79,13 @@ def gains(ours: Sequence[Step], ideal: Sequence[Step]) -> alt.Chart:
         for rank, step in enumerate(steps, 1)
     ]
     told = "; ".join(f"{row['ranking']}, rank {row['rank']}: {row['gain']:.4g}" for row in rows)
-    title = "Gain of each rank: left this ranking, right the ideal one"
+    title = ["Gain of each rank:", "left this ranking, right the ideal one"]
     return (
         alt.Chart(
             pd.DataFrame(rows),
             title=alt.Title(title, fontSize=12),
-            description=f"{title}. {told}",
+            description=f"{' '.join(title)}. {told}",
+            background="transparent",
             width="container",
             height=220,
             usermeta={"embedOptions": {"actions": False, "renderer": "svg"}},  # no menu
@@ -90,7 +97,7 @@ def gains(ours: Sequence[Step], ideal: Sequence[Step]) -> alt.Chart:
             y=alt.Y("gain:Q"),
             color=alt.Color(
                 "ranking:N",
-                scale=alt.Scale(domain=[OURS, IDEAL], range=["#2f5d8a", "#e8e4d8"]),
+                scale=alt.Scale(domain=[OURS, IDEAL], range=["#4a7fb5", "#e8e4d8"]),
                 legend=alt.Legend(orient="bottom", title=None),
             ),
             tooltip=["ranking:N", "rank:O", alt.Tooltip("gain:Q", format=".4f")],
