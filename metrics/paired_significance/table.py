@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of all pairs of systems."""
+
+from typing import Any
+
+
+class Table(list[dict[str, Any]]):
+    """One row a pair, a dict; `print` shows them aligned, `pandas.DataFrame(table)` takes them."""
+
+    def __str__(self) -> str:
+        """Aligned columns, floats with four decimals."""
+        if not self:
+            return "no pairs"
+        rows = [list(self[0]), *([_shown(value) for value in row.values()] for row in self)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )
+
+    def to_pandas(self) -> Any:
+        """A DataFrame of the rows."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
