@@ -37,6 +37,7 @@ EXPECTED = {
     "search_diversity": diversity_figures(*ROWS["search_diversity"].values()),
 }
 both = pytest.mark.parametrize("name", METRICS)
+every = pytest.mark.parametrize("name", [*METRICS, "paired_significance"])
 
 
 def close(result, name):
@@ -271,7 +272,7 @@ def test_the_printed_metric_teaches_its_inputs(name):
         assert word in metric.compute.__doc__, word
 
 
-@both
+@every
 def test_citation_and_description(name):
     metric = load(name)
     assert "@" in metric.citation
@@ -295,7 +296,7 @@ def test_scoring_imports_numpy_only(name):
     assert imported - set(sys.stdlib_module_names) == {"numpy"}
 
 
-@both
+@every
 def test_no_hash_sign_inside_a_string(name):
     """evaluate's hash of the code stops at a hash sign: an edit after it would not be seen."""
     checked = 0
@@ -321,7 +322,7 @@ def test_one_metric_class_in_the_namespace(name):
     assert classes == [type(load(name))]
 
 
-@both
+@every
 def test_overrides_have_docstrings(name):
     for method in ("add", "add_batch", "compute"):
         assert getattr(type(load(name)), method).__doc__.strip()

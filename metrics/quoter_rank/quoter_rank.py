@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .inputs import KINDS, Batch, read_batch
-from .options import Options, Plain, check_choice, check_options, message
+from .intervals import intervals, normal_distribution
+from .options import Interval, Options, Plain, check_choice, check_options, message
 from .query_ids import Id, count_once, new_rows, read_ids, refuse_different, sorted_by_number
 from .rows import NO_ROWS, Rows, from_text, joined, take, to_text
 from .scoring import averages, mean_rank, per_query_figures, rank_statistics, resolve_ties
@@ -71,6 +72,9 @@ Options of compute:
     recall_k (int or several): depths of Recall, (1, 10, 100).
     per_query (bool): add `per_query`, {"rank": [...], "MRR": [...], ...} in input order, with
         "query_ids" if they were given.
+    confidence_level (float): add `confidence_interval`, {key: [low, high]} over queries, as 0.95;
+        needs scipy. None, no intervals.
+    n_resamples (int): resamples of the bootstrap, 9999. random_state (int): their seed, 0.
 
 Returns:
     A dict of Python floats.
@@ -268,12 +272,16 @@ class QuoterRank(evaluate.Metric):
         ndcg_k: int | Sequence[int] = 5,
         recall_k: int | Sequence[int] = (1, 10, 100),
         per_query: bool = False,
+        confidence_level: float | None = None,
+        n_resamples: int = 9999,
+        random_state: int = 0,
     ) -> dict[str, Any] | None:
         """Score all queries added since the last figures, and those given here.
 
         If it raises, what was added before stays. Processes other than process 0 get None.
         """
-        options = check_options(protocol, ties, missing, ndcg_k, recall_k, per_query)
+        interval = confidence_level, n_resamples, random_state
+        options = check_options(protocol, ties, missing, ndcg_k, recall_k, per_query, *interval)
         given = NO_ROWS
         if predictions is not None or references is not None:
             _, given = self._read(predictions, references, query_ids)
@@ -282,6 +290,8 @@ class QuoterRank(evaluate.Metric):
         elif options.missing == "zero":
             given = self._waiting
         self._refuse_unordered(joined(self._added, given), options)  # without waiting for others
+        if options.interval:
+            normal_distribution()  # refused here, nothing is lost
         gathered = self._gather(given)
         if gathered is None:
             return None
@@ -308,7 +318,7 @@ class QuoterRank(evaluate.Metric):
         """A metric without rows whose `compute` and `compute_metrics` have other defaults.
 
         Args:
-            options: options of `compute`, but for `per_query`.
+            options: options of `compute`, but for `per_query` and `confidence_level`.
         Raises:
             ValueError: a value that `compute` refuses.
             TypeError: an option that `compute` does not have.
@@ -370,10 +380,10 @@ class QuoterRank(evaluate.Metric):
 
     def _default_options(self) -> Options:
         """What `compute` takes where it is not told, and so what `compute_metrics` takes."""
-        if "per_query" in self._configured:
+        for name in sorted({"per_query", "confidence_level"} & self._configured.keys()):
             rule = "be given to compute()"
             hint = "Trainer logs numbers only"
-            raise ValueError(message("per_query", rule, Plain("a default"), hint=hint))
+            raise ValueError(message(name, rule, Plain("a default"), hint=hint))
         defaults = self.compute.__kwdefaults__ or {}
         return check_options(**{name: defaults[name] for name in defaults if name not in _DATA})
 
@@ -465,7 +475,25 @@ def _figures(rank: NDArray[np.int64], tied: NDArray[np.int64], options: Options)
         result |= dict.fromkeys(_LOWER_IS_BETTER)
     if options.missing == "zero":
         result["missing"] = int(np.count_nonzero(~found))
+    if options.interval:
+        result["confidence_interval"] = _intervals(rank, tied, values, options.interval)
     if options.per_query:
         ranks = [r if r > 0 else None for r in np.where(found, mean_rank(rank, tied), 0).tolist()]
         result["per_query"] = {"rank": ranks, **{k: v.tolist() for k, v in values.items()}}
     return result
+
+
+def _intervals(
+    rank: NDArray[np.int64],
+    tied: NDArray[np.int64],
+    values: dict[str, NDArray[np.float64]],
+    interval: Interval,
+) -> dict[str, list[float] | None]:
+    """Intervals of all figures; None of rank statistics that are None."""
+    recalls = [key for key in values if key.startswith("Recall")]
+    options = {"proportions": recalls, **interval._asdict()}
+    if not rank.all():
+        none: dict[str, list[float] | None] = dict.fromkeys(_LOWER_IS_BETTER)
+        return {**intervals(values, **options), **none}
+    ranks = mean_rank(rank, tied)
+    return {**intervals({**values, "MeanRank": ranks}, ranks=(ranks, tied), **options)}

@@ -18,6 +18,14 @@ class InputTypeError(TypeError, ValueError):
     """Input of a wrong type; code that guards with `except ValueError` catches it too."""
 
 
+class Interval(NamedTuple):
+    """Which confidence intervals are asked for."""
+
+    confidence_level: float
+    n_resamples: int
+    random_state: int
+
+
 class Options(NamedTuple):
     """Checked options of `compute`; `k` ascending, without repeats."""
 
@@ -25,9 +33,18 @@ class Options(NamedTuple):
     alpha: float
     k: tuple[int, ...]
     per_query: bool
+    interval: Interval | None
 
 
-def check_options(protocol: Any, alpha: Any, k: Any, per_query: Any) -> Options:
+def check_options(
+    protocol: Any,
+    alpha: Any,
+    k: Any,
+    per_query: Any,
+    confidence_level: Any,
+    n_resamples: Any,
+    random_state: Any,
+) -> Options:
     """Check the options of `compute`; `alpha` None becomes 0.5.
 
     Raises:
@@ -40,7 +57,29 @@ def check_options(protocol: Any, alpha: Any, k: Any, per_query: Any) -> Options:
         raise ValueError(message("alpha", "be None under protocol 'recipe'", alpha, hint=hint))
     if not isinstance(per_query, (bool, np.bool_)):
         raise InputTypeError(message("per_query", "be a bool", per_query))
-    return Options(protocol, _check_alpha(alpha), _check_depths(k), bool(per_query))
+    interval = check_interval(confidence_level, n_resamples, random_state)
+    return Options(protocol, _check_alpha(alpha), _check_depths(k), bool(per_query), interval)
+
+
+def check_interval(confidence_level: Any, n_resamples: Any, random_state: Any) -> Interval | None:
+    """Check how intervals are made; None where none are asked for.
+
+    Raises:
+        ValueError: `confidence_level` outside (0, 1), `n_resamples` < 1 or `random_state` < 0.
+        TypeError: a value of a wrong type.
+    """
+    for name, value, least in (("n_resamples", n_resamples, 1), ("random_state", random_state, 0)):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < least:
+            error = ValueError if whole else InputTypeError
+            raise error(message(name, f"be an int >= {least}", value))
+    if confidence_level is None:
+        return None
+    if not isinstance(confidence_level, (float, np.floating)) or not 0 < confidence_level < 1:
+        error = ValueError if isinstance(confidence_level, (float, np.floating)) else InputTypeError
+        rule = "be None or a float between 0 and 1"
+        raise error(message("confidence_level", rule, confidence_level))
+    return Interval(float(confidence_level), int(n_resamples), int(random_state))
 
 
 def check_protocol(name: str, value: Any) -> None:

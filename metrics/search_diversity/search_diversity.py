@@ -16,6 +16,7 @@ import numpy as np
 
 from .ids import id_words
 from .inputs import agreed_kind, meet, split
+from .intervals import intervals, normal_distribution
 from .judgements import read_judgements
 from .options import Options, Plain, check_options, check_protocol, message
 from .queries import (
@@ -112,6 +113,9 @@ Options of compute:
     per_query (bool): add `per_query`, {"alpha-NDCG@10": [...], ..., "Judged@10": [...]} in input
         order; Judged@k is the share of the top k that is in the reference, None for an empty
         ranking; with "query_ids" if they were given.
+    confidence_level (float): add `confidence_interval`, {key: [low, high]} over queries, as 0.95;
+        needs scipy. None, no intervals.
+    n_resamples (int): resamples of the bootstrap, 9999. random_state (int): their seed, 0.
 
 Returns:
     A dict of Python floats, higher is better. A query without a covered subtopic scores 0.
@@ -305,12 +309,16 @@ class SearchDiversity(evaluate.Metric):
         alpha: float | None = None,
         k: int | Sequence[int] = (5, 10),
         per_query: bool = False,
+        confidence_level: float | None = None,
+        n_resamples: int = 9999,
+        random_state: int = 0,
     ) -> dict[str, Any] | None:
         """Score all queries added since the last figures, and those given here.
 
         If it raises, what was added before stays. Processes other than process 0 get None.
         """
-        options = self._options(protocol, alpha, k, per_query)
+        interval = confidence_level, n_resamples, random_state
+        options = self._options(protocol, alpha, k, per_query, *interval)
         given: Iterable[Queries] = ()
         given_ids: list[Id] = []
         if predictions is not None or references is not None:
@@ -321,6 +329,8 @@ class SearchDiversity(evaluate.Metric):
                 given_ids = self._read_ids(query_ids, given)
         elif query_ids is not None:
             raise ValueError(message("query_ids", "come with predictions", query_ids))
+        if options.interval:
+            normal_distribution()  # refused here, nothing is lost
         gathered = self._gather(given, given_ids)
         if gathered is None:
             return None
@@ -340,7 +350,7 @@ class SearchDiversity(evaluate.Metric):
         """A metric without rows whose `compute` and `compute_metrics` have other defaults.
 
         Args:
-            options: options of `compute`, but for `per_query`.
+            options: options of `compute`, but for `per_query` and `confidence_level`.
         Raises:
             ValueError: a value that `compute` refuses.
             TypeError: an option that `compute` does not have.
@@ -391,10 +401,10 @@ class SearchDiversity(evaluate.Metric):
             return {}
         return self._result(parts, options)
 
-    def _options(self, protocol: Any, alpha: Any, k: Any, per_query: Any) -> Options:
+    def _options(self, protocol: Any, *options: Any, **named: Any) -> Options:
         if protocol is None:
             protocol = "standard" if self.config_name == "default" else self.config_name
-        return check_options(protocol, alpha, k, per_query)
+        return check_options(protocol, *options, **named)
 
     def _begun(self, compute_result: bool | None) -> list[Queries]:
         """Take what the running evaluation has given; drop what is left of broken ones."""
@@ -406,10 +416,10 @@ class SearchDiversity(evaluate.Metric):
 
     def _default_options(self) -> Options:
         """What `compute` takes where it is not told, and so what `compute_metrics` takes."""
-        if "per_query" in self._configured:
+        for name in sorted({"per_query", "confidence_level"} & self._configured.keys()):
             rule = "be given to compute()"
             hint = "Trainer logs numbers only"
-            raise ValueError(message("per_query", rule, Plain("a default"), hint=hint))
+            raise ValueError(message(name, rule, Plain("a default"), hint=hint))
         defaults = self.compute.__kwdefaults__ or {}
         return self._options(**{name: defaults[name] for name in defaults if name not in _DATA})
 
@@ -534,6 +544,10 @@ def _result(columns: dict[str, list[Floats]], options: Options) -> dict[str, Any
     result: dict[str, Any] = {
         key: mean(*parts) for key, parts in columns.items() if not key.startswith("Judged")
     }
+    if options.interval:
+        result["confidence_interval"] = intervals(
+            {key: np.concatenate(columns[key]) for key in result}, **options.interval._asdict()
+        )
     if options.per_query:
         result["per_query"] = {
             key: [None if math.isnan(v) else v for part in parts for v in part.tolist()]
