@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compare rankings of several systems: figures with intervals, and what differs significantly.
+
+    python examples/compare_systems.py RUN RUN... --year 2010 --data-dir DIR
+    python examples/compare_systems.py NAME=RUN NAME=RUN... --folds 5 --data-dir DIR
+    python examples/compare_systems.py NAME=RANKING.json... --du-div FILE --format latex
+
+A RUN is a TREC run file, DIR holds NIST's topics and judgements (without it, they are downloaded);
+without --year all 198 topics are scored, and a run holds those of all years. With --folds they are
+scored fold by fold, as models that were trained on the other folds are; every topic counts once.
+A RANKING is JSON, {query: [document, ...]}, FILE is DU-DIV's, of which the test part is scored.
+Needs scipy and ir_datasets, and matplotlib for --plot: pip install quotediv[stats,trec].
+"""
+
+import argparse
+import functools
+import json
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any, NamedTuple
+
+import datasets
+import evaluate
+from quotediv.loaders import du_div, trec_web
+
+REPO = Path(__file__).resolve().parent.parent
+KEYS = ("alpha-NDCG@10", "ERR-IA@10", "S-recall@10")
+LATEX = re.compile(r"([&%$#_{}])")
+LEVEL = 0.05  # below it a corrected p-value is significant
+
+ByQuery = dict[str, float]
+
+
+class Scores(NamedTuple):
+    """Figures of one system."""
+
+    by_query: dict[str, ByQuery]  # {key: {query: figure}}
+    means: dict[str, float]
+    intervals: dict[str, list[float]]
+
+
+# Scoring --------------------------------------------------------------------------------------
+
+
+def topics_of(args: argparse.Namespace) -> tuple[datasets.Dataset, list[datasets.Dataset]]:
+    """All test queries, and the parts in which they are scored."""
+    if args.du_div:
+        whole = du_div.load("test", data_dir=args.du_div)
+        return whole, [whole]
+    whole = trec_web.load(args.year, data_dir=args.data_dir)
+    if not args.folds:
+        return whole, [whole]
+    folds = [(fold, args.folds) for fold in range(args.folds)]
+    load = functools.partial(trec_web.load, args.year, data_dir=args.data_dir)
+    return whole, [load(fold=fold)["test"] for fold in folds]
+
+
+def read_rankings(path: Path, args: argparse.Namespace) -> dict[str, list[str]]:
+    """{query: [document, ...]} of a TREC run, or of JSON with --du-div."""
+    if not args.du_div:
+        run: dict[str, list[str]] = trec_web.read_run(path, order=args.order)
+        return run
+    rankings = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        query: ranking["permutation"] if isinstance(ranking, dict) else ranking
+        for query, ranking in rankings.items()
+    }
+
+
+def score(
+    metric: Any,
+    rankings: dict[str, list[str]],
+    whole: datasets.Dataset,
+    parts: Sequence[datasets.Dataset],
+    protocol: str,
+) -> Scores:
+    """Figures by query, put together from all parts, then their means and intervals.
+
+    The mean is that over all queries, not that of the parts' means, in which a query of a smaller
+    part counts more. Each query must be in one part.
+    """
+    queries = list(whole["query_id"])
+    if sorted(queries) != sorted(query for part in parts for query in part["query_id"]):
+        raise ValueError("the parts must have each query once")
+    ranking_of = dict(zip(queries, trec_web.align(rankings, whole), strict=True))
+    found: dict[str, ByQuery] = {key: {} for key in KEYS}
+    options = {"protocol": protocol, "k": 10}
+    for part in parts:
+        predictions = [ranking_of[query] for query in part["query_id"]]
+        result = metric.compute(predictions=predictions, references=part, per_query=True, **options)
+        for key in KEYS:
+            found[key].update(zip(part["query_id"], result["per_query"][key], strict=True))
+    result = metric.compute(
+        predictions=list(ranking_of.values()), references=whole, confidence_level=0.95, **options
+    )
+    by_query = {key: {query: found[key][query] for query in queries} for key in KEYS}
+    return Scores(by_query, {key: result[key] for key in KEYS}, result["confidence_interval"])
+
+
+def significant(
+    scores: Mapping[str, Scores], key: str, args: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Rows of all pairs of systems, corrected over the pairs."""
+    path = str(REPO / "metrics" / "paired_significance")
+    comparison = evaluate.load(path, module_type="comparison", keep_in_memory=True)
+    systems = {name: of.by_query[key] for name, of in scores.items()}
+    rows: list[dict[str, Any]] = comparison.compare(
+        systems, test=args.test, correction=args.correction
+    )
+    return rows
+
+
+# The table ------------------------------------------------------------------------------------
+
+
+def marks(names: Sequence[str], rows: Sequence[Mapping[str, Any]], kind: str) -> dict[str, str]:
+    """What stands at the figure of each system.
+
+    letters: those of the systems that it is significantly better than; stars: how significantly it
+    differs from the first system, * below .05, ** below .01, *** below .001.
+    """
+    letter = dict(zip(names, ascii_lowercase, strict=False))
+    found = dict.fromkeys(names, "")
+    for row in rows:
+        one, other, p = row["system1"], row["system2"], row["p_corrected"]
+        if kind == "stars":
+            if one == names[0]:
+                found[other] = "*" * sum(p < level for level in (0.05, 0.01, 0.001))
+        elif p < LEVEL:
+            better, worse = (one, other) if row["difference"] > 0 else (other, one)
+            found[better] += letter[worse]
+    return {name: "".join(sorted(mark)) for name, mark in found.items()}
+
+
+def cells(
+    scores: Mapping[str, Scores], marked: Mapping[str, Mapping[str, str]], style: str, kind: str
+) -> list[list[str]]:
+    """Head and one row a system: its name and, for each key, figure, mark and interval."""
+    rows = [["system", *KEYS]]
+    for letter, (name, of) in zip(ascii_lowercase, scores.items(), strict=False):
+        row = [f"{name} ({letter})" if kind == "letters" else name]
+        for key in KEYS:
+            low, high = of.intervals[key]
+            mark = marked[key][name]
+            if mark and style == "markdown":
+                mark = f"<sup>{mark}</sup>".replace("*", "\\*")
+            if mark and style == "latex":
+                mark = f"$^{{{mark}}}$"
+            if mark and style == "text":
+                mark = f" {mark}"
+            row.append(f"{of.means[key]:.4f}{mark} [{low:.4f}, {high:.4f}]")
+        rows.append(row)
+    return rows
+
+
+def rendered(rows: Sequence[Sequence[str]], style: str) -> str:
+    """The table as text, Markdown or LaTeX (booktabs)."""
+    if style == "markdown":
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+    if style == "latex":
+        escaped = [[LATEX.sub(r"\\\1", row[0]), *row[1:]] for row in rows]
+        lines = [" & ".join(row) + r" \\" for row in escaped]
+        columns = "l" + "c" * (len(rows[0]) - 1)
+        head = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule"]
+        return "\n".join([*head, *lines[1:], r"\bottomrule", r"\end{tabular}"])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def plot(scores: Mapping[str, Scores], path: Path) -> None:
+    """A row a system: figures and their intervals."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = list(scores)
+    size = (4 * len(KEYS), 1.2 + 0.4 * len(names))
+    figure, axes = plt.subplots(1, len(KEYS), sharey=True, figsize=size, layout="constrained")
+    for axis, key in zip(axes, KEYS, strict=True):
+        for row, of in enumerate(scores.values()):
+            axis.plot(of.intervals[key], [row, row], color="#2f5d8a", linewidth=2)
+            axis.plot(of.means[key], row, "o", color="#2f5d8a")
+        axis.set_title(key)
+        axis.grid(axis="x", alpha=0.3)
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].invert_yaxis()
+    figure.supxlabel("mean over queries, 95% interval")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+# The command line -----------------------------------------------------------------------------
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("systems", nargs="+", metavar="[NAME=]FILE", help="rankings of a system")
+    years = ("2009", "2010", "2011", "2012")
+    parser.add_argument("--year", choices=years, help="without it: all 198 topics")
+    parser.add_argument("--data-dir", metavar="DIR", help="folder with NIST's files")
+    parser.add_argument("--order", choices=("rank", "score"), help="the column that orders a run")
+    parser.add_argument("--folds", type=int, metavar="M", help="score the topics in M folds")
+    parser.add_argument("--du-div", metavar="FILE", help="DU-DIV's labels, in place of TREC's")
+    protocols = ("standard", "released", "recipe")
+    parser.add_argument("--protocol", choices=protocols, default="standard")
+    tests = ("permutation", "t", "wilcoxon")
+    parser.add_argument("--test", choices=tests, default="permutation")
+    corrections = ("holm", "bh", "tukey")
+    parser.add_argument("--correction", choices=corrections, default="holm")
+    parser.add_argument("--marks", choices=("letters", "stars"), default="letters")
+    styles = ("text", "markdown", "latex")
+    parser.add_argument("--format", choices=styles, default="text")
+    parser.add_argument("--pairs", action="store_true", help="print all pairs too")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture")
+    return parser
+
+
+def named(systems: Sequence[str]) -> dict[str, Path]:
+    """{name: file}; a name that is not given is that of the file."""
+    found: dict[str, Path] = {}
+    for system in systems:
+        name, _, path = system.rpartition("=")
+        name = name or Path(path).stem
+        if name in found:
+            raise ValueError(f"two systems are called {name}: name them, NAME={path}")
+        found[name] = Path(path)
+    if not 2 <= len(found) <= len(ascii_lowercase):
+        raise ValueError(f"give 2 to {len(ascii_lowercase)} systems, got {len(found)}")
+    return found
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Print the table of the systems that the command line names."""
+    parser = arguments()
+    args = parser.parse_args(argv)
+    warnings.simplefilter("once")
+    warnings.showwarning = lambda text, *_: print(f"note: {text}")
+    metric = evaluate.load(str(REPO / "metrics" / "search_diversity"), keep_in_memory=True)
+    try:
+        files = named(args.systems)
+        whole, parts = topics_of(args)
+        scores = {
+            name: score(metric, read_rankings(path, args), whole, parts, args.protocol)
+            for name, path in files.items()
+        }
+        pairs = {key: significant(scores, key, args) for key in KEYS}
+    except (ImportError, OSError, ValueError) as error:
+        parser.error(str(error))
+    marked = {key: marks(list(scores), rows, args.marks) for key, rows in pairs.items()}
+    print(rendered(cells(scores, marked, args.format, args.marks), args.format))
+    n, count = len(whole), len(pairs[KEYS[0]])
+    told = {
+        "letters": "letters: significantly better than these",
+        "stars": "stars: against the first",
+    }
+    print(
+        f"\n{n} queries, {metric.signature}; {told[args.marks]}; {args.test} test, "
+        f"{args.correction} over {count} {'pair' if count == 1 else 'pairs'} a figure"
+    )
+    if args.pairs:
+        for key, rows in pairs.items():
+            print(f"\n{key}\n{rows}")
+    if args.plot:
+        plot(scores, args.plot)
+
+
+if __name__ == "__main__":
+    main()

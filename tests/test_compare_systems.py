@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/compare_systems.py: the table of a paper, from runs and rankings to text."""
+
+import importlib.util
+import json
+import re
+import runpy
+import warnings
+
+import pytest
+from support import ROOT, load
+
+pytest.importorskip("scipy.stats", reason="intervals need scipy")
+YEARS = {"2009": 1, "2010": 51, "2011": 101, "2012": 151}
+UNJUDGED = {95, 100}
+TOPIC = (
+    '<topic number="{0}" type="faceted"><query>q {0}</query><description>d</description></topic>'
+)
+
+
+@pytest.fixture(scope="module")
+def example():
+    return runpy.run_path(str(ROOT / "examples" / "compare_systems.py"))
+
+
+@pytest.fixture
+def printed(example, capsys):
+    """What the example prints for a command line; its warnings are notes among it."""
+
+    def run(*args):
+        with warnings.catch_warnings():
+            example["main"]([str(arg) for arg in args])
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def trec(tmp_path_factory):
+    """Files as NIST's for all four years, and two runs over their 198 topics."""
+    if importlib.util.find_spec("ir_datasets") is None:
+        pytest.skip("needs ir_datasets: quotediv[trec]")
+    folder = tmp_path_factory.mktemp("trec")
+    runs = {"good": "", "poor": ""}
+    for year, first in YEARS.items():
+        topics = "".join(TOPIC.format(number) for number in range(first, first + 50))
+        xml = f'<?xml version="1.0"?><webtrack>{topics}</webtrack>'
+        (folder / f"{year}.topics.full.xml").write_text(xml, encoding="utf-8")
+        qrels = ""
+        for number in {*range(first, first + 50)} - UNJUDGED:
+            for doc in range(4):
+                qrels += f"{number} {doc % 3 + 1} d{doc} {int(doc < 1 + number % 4)}\n"
+            good, poor = "d0 d1 d2 d3", "d3 d0 d1 d2" if number % 5 else "d0 d3 d2 d1"
+            for name, docs in (("good", good), ("poor", poor)):
+                for rank, doc in enumerate(docs.split(), 1):
+                    runs[name] += f"{number} Q0 {doc} {rank} {-rank} t\n"
+        (folder / f"{year}.qrels.diversity").write_text(qrels, encoding="utf-8")
+    for name, text in runs.items():
+        (folder / f"{name}.run").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_folds_put_all_198_topics_together_once(printed, trec):
+    runs = [trec / "good.run", trec / "poor.run"]
+    whole = printed(*runs, "--data-dir", trec, "--pairs")
+    assert "198 queries" in whole
+    for folds in (2, 5):
+        assert printed(*runs, "--data-dir", trec, "--pairs", "--folds", folds) == whole
+
+
+def test_figures_intervals_and_letters(printed, example, trec, search_diversity):
+    out = printed(f"A={trec / 'good.run'}", trec / "poor.run", "--year", 2010, "--data-dir", trec)
+    head, good, poor = [line for line in out.splitlines() if not line.startswith("note: ")][:3]
+    assert head.split() == ["system", *example["KEYS"]]
+    topics = example["trec_web"].load(2010, data_dir=trec)
+    run = example["trec_web"].read_run(trec / "good.run")
+    predictions = [run[query] for query in topics["query_id"]]
+    result = search_diversity.compute(
+        predictions=predictions, references=topics, k=10, confidence_level=0.95
+    )
+    for key in example["KEYS"][:2]:
+        low, high = result["confidence_interval"][key]
+        assert f"{result[key]:.4f} b [{low:.4f}, {high:.4f}]" in good
+    assert good.startswith("A (a)")
+    assert re.match(r"poor \(b\) +0\.\d{4} \[", poor)
+    assert "permutation test, holm over 1 pair a figure" in out
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [
+        ("markdown", r"^\| poor \| 0\.\d{4}<sup>\\\*\\\*\\\*</sup> \[0\.\d{4}, 0\.\d{4}\] \|"),
+        ("latex", r"^poor & 0\.\d{4}\$\^\{\*\*\*\}\$ \[0\.\d{4}, 0\.\d{4}\] & "),
+        ("text", r"^poor +0\.\d{4} \*\*\* \[0\.\d{4}, 0\.\d{4}\] "),
+    ],
+)
+def test_forms_with_stars(printed, trec, style, expected):
+    runs = [trec / "good.run", trec / "poor.run", "--data-dir", trec]
+    out = printed(*runs, "--format", style, "--marks", "stars")
+    assert re.search(expected, out, re.MULTILINE)
+
+
+def test_latex_is_one_table(printed, trec):
+    runs = [f"a_b={trec / 'good.run'}", f"c&d={trec / 'poor.run'}"]
+    out = printed(*runs, "--data-dir", trec, "--format", "latex", "--marks", "stars")
+    lines = out.splitlines()
+    assert lines[0] == r"\begin{tabular}{lccc}"
+    assert [line.split(" & ")[0] for line in lines[4:6]] == [r"a\_b", r"c\&d"]
+    assert lines[7] == r"\end{tabular}"
+
+
+def test_three_orders_of_du_div(printed, shared_data, du_div, tmp_path):
+    orders = {
+        "file": list,
+        "reversed": lambda docs: list(docs)[::-1],
+        "most": lambda docs: sorted(docs, key=lambda doc: -len(docs[doc])),
+    }
+    for name, order in orders.items():
+        rankings = {query: order(docs) for query, docs in du_div.items()}
+        if name == "most":
+            rankings = {query: {"permutation": docs} for query, docs in rankings.items()}
+        (tmp_path / f"{name}.json").write_text(json.dumps(rankings), encoding="utf-8")
+    files = [tmp_path / f"{name}.json" for name in orders]
+    labels = shared_data / "du_div" / "query_doc_subtopics_doc15_2.json"
+    picture = tmp_path / "plot.png"
+    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
+    out = printed(*files, "--du-div", labels, "--correction", "tukey", "--plot", picture)
+    assert "895 queries" in out
+    assert "tukey over 3 pairs a figure" in out
+    row = next(line for line in out.splitlines() if line.startswith("most (c)"))
+    assert re.match(r"most \(c\) +0\.9\d{3} ab \[", row)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_real_runs(printed, shared_data, tmp_path):
+    if importlib.util.find_spec("ir_datasets") is None:
+        pytest.skip("needs ir_datasets: quotediv[trec]")
+    folder = shared_data / "trec_web"
+    expected = json.loads((folder / "expected_ndeval.json").read_text(encoding="utf-8"))
+    for year in ("2009", "2010"):
+        run = folder / f"indri.{year}.run"
+        lines = [line.split() for line in run.read_text(encoding="utf-8").splitlines()]
+        worse = tmp_path / f"worse.{year}.run"
+        worse.write_text("".join(f"{t} Q0 {d} {-int(r)} {r} w\n" for t, _, d, r, *_ in lines))
+        out = printed(f"indri={run}", f"w={worse}", "--year", year, "--data-dir", folder)
+        row = next(line for line in out.splitlines() if line.startswith("indri (a)"))
+        assert row.split()[2] == f"{expected[year]['mean']['alpha-NDCG@10']:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["a.run"], "give 2 to 26 systems, got 1"),
+        (["x/a.run", "y/a.run"], "two systems are called a: name them, NAME=y/a.run"),
+        (["a.run", "b.run", "--data-dir", "{0}"], "a.run"),
+    ],
+)
+def test_refusals(example, trec, capsys, args, message):
+    with warnings.catch_warnings(), pytest.raises(SystemExit):
+        example["main"]([arg.format(trec) for arg in args])
+    assert message in capsys.readouterr().err
+
+
+def test_a_query_is_scored_once(example, trec):
+    topics = example["trec_web"].load(2009, data_dir=trec)
+    run = example["trec_web"].read_run(trec / "good.run")
+    for parts in ([topics, topics], [topics.select(range(49))]):
+        with pytest.raises(ValueError, match="the parts must have each query once"):
+            example["score"](load("search_diversity"), run, topics, parts, "standard")
+
+
+def test_the_mean_is_not_that_of_the_folds(example, trec):
+    """48 topics in 5 folds of 9 or 10; each is scored by itself, and counts once."""
+    whole = example["trec_web"].load(2010, data_dir=trec)
+    folds = [(fold, 5) for fold in range(5)]
+    parts = [example["trec_web"].load(2010, data_dir=trec, fold=fold)["test"] for fold in folds]
+    assert {len(part) for part in parts} == {9, 10}
+    run = example["trec_web"].read_run(trec / "poor.run")
+    metric = load("search_diversity")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the run has topics of other years
+        scores = example["score"](metric, run, whole, parts, "standard")
+    for key, values in scores.by_query.items():
+        assert list(values) == list(whole["query_id"])
+        assert sum(values.values()) / 48 == pytest.approx(scores.means[key], abs=1e-12)
