@@ -79,9 +79,9 @@ class Sweep:
     calls: Mapping[str, Call]
 
 
-def load(name: str) -> Any:
+def load(name: str, *config: str) -> Any:
     """The metric in this repository's folder `name`."""
-    return evaluate.load(str(ROOT / "metrics" / name))
+    return evaluate.load(str(ROOT / "metrics" / name), *config)
 
 
 def say(text: str) -> None:

@@ -16,9 +16,13 @@ OURS = "quotediv"
 LIMIT = "np.sum of the matrix"
 PACKAGES = (
     *("numpy", "pyarrow", "evaluate", "datasets", "ranx", "pytrec_eval-terrier", "pyndeval"),
-    *("ir_measures", "torchmetrics", "torch", "scikit-learn", "numba"),
+    *("ir_measures", "torchmetrics", "torch", "scikit-learn", "scipy", "numba"),
 )
-TITLES = {"quoter_bench": "quoter_rank", "diversity_bench": "search_diversity"}
+TITLES = {
+    "quoter_bench": "quoter_rank",
+    "diversity_bench": "search_diversity",
+    "significance_bench": "intervals and paired_significance",
+}
 LOAD_MS = 50
 
 # Why a target is not met: {"<inputs>: <target>": reason}, as the table of targets names them.
@@ -230,6 +234,12 @@ inputs in memory; for the mapped file what Python and numpy allocate, its pages 
     "diversity_bench": """\
 Labels like DU-DIV's: 0 to 6 subtopics a document, 3 to 25 a query. pyndeval and ir_measures get
 tuples made in the call; on Arrow columns pyndeval gets them from flat columns. Added MB as above.
+
+""",
+    "significance_bench": """\
+Bootstrap intervals of all figures of one metric, from one set of resamples; permutation tests of
+all pairs of systems, from one set of sign vectors, corrected by Holm's method. The limit is drawing
+as many random indices. Added MB as above.
 
 """,
 }

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-MODULES = ("quoter_bench", "diversity_bench")
+MODULES = ("quoter_bench", "diversity_bench", "significance_bench")
 METRICS = ("quoter_rank", "search_diversity")
 ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")
 LOADS = 9  # fresh processes of each metric

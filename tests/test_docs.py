@@ -38,8 +38,18 @@ def test_card_names_every_option_and_key(name):
     metric = load(name)
     card = (ROOT / "cards" / f"{name}.md").read_text(encoding="utf-8")
     options = set(inspect.signature(type(metric).compute).parameters) - {"self"}
-    result = metric.compute(**CALLS[name], per_query=True)
+    result = metric.compute(**CALLS[name], per_query=True, confidence_level=0.9)
     for word in options | set(result) | set(result["per_query"]) | set(metric.greater_is_better):
+        assert f"`{word}`" in card, word
+
+
+def test_card_of_paired_significance_names_every_option_and_key():
+    comparison = load("paired_significance")
+    card = (ROOT / "cards" / "paired_significance.md").read_text(encoding="utf-8")
+    words = set(comparison.compare({"A": [1.0, 0.5], "B": [0.5, 0.5]})[0])
+    for call in (type(comparison).compute, type(comparison).compare):
+        words |= set(inspect.signature(call).parameters) - {"self"}
+    for word in words:
         assert f"`{word}`" in card, word
 
 
