@@ -162,7 +162,9 @@ def test_intervals_of_compute_are_those_of_its_figures():
     found, per_query = result["confidence_interval"], result["per_query"]
     assert list(found) == [key for key in result if key not in ("per_query", "confidence_interval")]
     for key in ("MRR", "NDCG@5", "Recall@10"):
-        np.testing.assert_allclose(found[key], scipy_interval(per_query[key]), atol=1e-4)
+        np.testing.assert_allclose(
+            found[key], scipy_interval(per_query[key]), atol=1e-4, err_msg=key
+        )
     assert found["MeanRank"] == pytest.approx(scipy_interval(rank), abs=1e-10)
     assert found["MedianRank"] == scipy_interval(rank, np.median, "percentile")
     assert found["RankVariance"] == pytest.approx(scipy_interval(rank, np.var, "percentile"))
@@ -186,7 +188,11 @@ def test_diversity_intervals_of_compute(search_diversity):
         for key, interval in found.items():
             values = np.array(result["per_query"][key])
             assert interval == pytest.approx(iv.intervals({key: values}, **OPTIONS)[key], rel=1e-13)
-            np.testing.assert_allclose(interval, scipy_interval(values), atol=1e-3)
+            if key.startswith("S-recall"):  # sixtieths, whose sums scipy rounds: as integers
+                expected = np.array(scipy_interval(np.round(60 * values))) / 60
+            else:
+                expected = scipy_interval(values)
+            np.testing.assert_allclose(interval, expected, atol=1e-10)
 
 
 def test_the_same_random_state_gives_the_same_bytes():
