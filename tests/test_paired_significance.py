@@ -11,6 +11,7 @@ import shutil
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from quotediv.metrics.paired_significance import scoring
 from support import ROOT, run_python
@@ -116,6 +117,26 @@ def test_ids_put_the_figures_in_order(comparison):
         name: pd.Series(values) for name, values in (("predictions1", one), ("predictions2", other))
     }
     assert by_id == comparison.compute(**series)
+    plain = {name: pd.Series(values) for name, values in lists.items()}
+    assert by_id == comparison.compute(**plain)
+    assert by_id == comparison.compute(**{**plain, "predictions2": lists["predictions2"]})
+    turned = {**plain, "predictions2": plain["predictions2"][::-1]}  # by the index, not the place
+    assert by_id == comparison.compute(**turned)
+
+
+def test_columns_of_arrow(comparison):
+    given = {
+        "predictions1": pa.array(ONE),
+        "predictions2": pa.chunked_array([OTHER[:2], OTHER[2:]]),
+    }
+    expected = comparison.compute(predictions1=ONE, predictions2=OTHER)
+    assert comparison.compute(**given) == expected
+
+
+@pytest.mark.filterwarnings("error")
+def test_differences_too_small_to_square(comparison):
+    result = comparison.compute(predictions1=[1e-300, 2e-300], predictions2=[0, 0])
+    assert (result["ties"], result["p_value"], result["effect_size"]) == (2, 1.0, None)
 
 
 def test_any_split_into_batches(comparison):
@@ -129,6 +150,7 @@ def test_any_split_into_batches(comparison):
 
 ROWS = "be a list of numbers, one a query, or {query_id: number}"
 SAME = "`predictions2` must have the query ids of predictions1, got "
+FINITE = "`predictions1` must hold finite numbers, up to 1e+100, got "
 NUMBERS = "`predictions1` must hold numbers, got "
 REFUSED = [
     ([1.0], [1, 2], "`predictions2` must have one number for each of the 1 of predictions1, got 2"),
@@ -141,8 +163,18 @@ REFUSED = [
     (["1"], [1], f"{NUMBERS}'1' at query 0"),
     ("ab", "cd", f"`predictions1` must {ROWS}, got 'ab'"),
     ([1.0], None, f"`predictions2` must {ROWS}, got None"),
-    ([np.nan], [1], "`predictions1` must hold finite numbers, got nan at query 0"),
-    ({"a": np.inf}, {"a": 1}, "`predictions1` must hold finite numbers, got inf at query 'a'"),
+    ([np.nan], [1], f"{FINITE}nan at query 0"),
+    ({"a": np.inf}, {"a": 1}, f"{FINITE}inf at query 'a'"),
+    ([1e300], [1], f"{FINITE}1e+300 at query 0"),
+    ([10**400], [1], f"{FINITE}inf at query 0"),
+    (pa.array([0.5, None]), [1, 1], f"{NUMBERS}None at query 1; leave the query out of both"),
+    (np.ma.array([0.5, 1], mask=[0, 1]), [1, 1], f"`predictions1` must {ROWS}, got a masked array"),
+    ({1.0, 2.0}, [1, 1], f"`predictions1` must {ROWS}, got {{1.0, 2.0}}"),
+    (
+        pd.Series([0.1, 0.2], index=["a", "a"]),
+        {"a": 1},
+        "`predictions1` must name each query once, got 'a'",
+    ),
     ([], [], "`predictions1` must have at least one query, got 0"),
     (np.ones((2, 2)), np.ones((2, 2)), f"`predictions1` must {ROWS}, got shape (2, 2)"),
 ]
@@ -245,6 +277,8 @@ def test_systems_by_id(comparison):
 def test_compare_refuses(comparison):
     with pytest.raises(ValueError, match="`systems` must be {name: figures} of two systems"):
         comparison.compare({"a": [1.0]})
+    with pytest.raises(ValueError, match="`systems` must have different names"):
+        comparison.compare({1: [1.0], "1": [2.0]})
     message = "`correction` must be None, 'holm' or 'bh' where `test` is not 'permutation'"
     with pytest.raises(ValueError, match=re.escape(message)):
         comparison.compare(systems(), test="t", correction="tukey")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where figures enter `paired_significance`: their checks, and their alignment by query."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from .options import InputTypeError, Plain, message
 
 Floats = NDArray[np.float64]
 
+LARGEST = 1e100  # whose powers are numbers too
 RULE = "be a list of numbers, one a query, or {query_id: number}"
 
 
@@ -27,7 +28,7 @@ def read_systems(figures: Mapping[str, Any], held: Sequence[Any] | None) -> tupl
             one system and none of another; an id that was added before.
         TypeError: no figures.
     """
-    read = {name: _read(name, values) for name, values in figures.items()}
+    read = _without_counts({name: _read(name, values) for name, values in figures.items()})
     first, (ids, _) = next(iter(read.items()))
     rows = []
     for name, (own, values) in read.items():
@@ -51,26 +52,38 @@ def read_systems(figures: Mapping[str, Any], held: Sequence[Any] | None) -> tupl
     return np.array(rows, np.float64), names
 
 
-def _read(name: str, values: Any) -> tuple[dict[Any, int] | None, Floats]:
-    """Place of each query id, None without ids, and the numbers."""
+Read = tuple[dict[Any, int] | None, Floats]  # place of each query id, if there are ids; numbers
+
+
+def _without_counts(read: dict[str, Read]) -> dict[str, Read]:
+    """No ids where all of them only count from 0, as the index of a new pandas Series does."""
+    if all(ids is None or list(ids) == list(range(len(ids))) for ids, _ in read.values()):
+        return {name: (None, values) for name, (_, values) in read.items()}
+    return read
+
+
+def _read(name: str, values: Any) -> Read:
     ids = None
-    if hasattr(values, "index") and hasattr(values, "to_numpy"):  # a pandas Series: by its index
+    if hasattr(values, "iloc") and hasattr(values, "index"):  # a pandas Series: by its index
         ids, values = values.index.tolist(), values.to_numpy()
-        if ids == list(range(len(ids))):
-            ids = None
     elif isinstance(values, Mapping):
         ids, values = list(values), list(values.values())
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+    elif hasattr(values, "to_pylist"):
+        values = values.to_pylist()
+    if isinstance(values, (str, bytes, Set)) or not hasattr(values, "__len__"):
         raise InputTypeError(message(name, RULE, values))
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputTypeError(message(name, RULE, Plain("a masked array")))
     array = _array(values)
     if array.ndim != 1:
         raise InputTypeError(message(name, RULE, Plain(f"shape {array.shape}")))
     if array.dtype.kind not in "fiu":
         array = _numbers(name, array.tolist(), ids)
     array = array.astype(np.float64)
-    for query in np.flatnonzero(~np.isfinite(array))[:1].tolist():
+    for query in np.flatnonzero(~(np.abs(array) <= LARGEST))[:1].tolist():
         place = query if ids is None else repr(ids[query])
-        raise ValueError(message(name, "hold finite numbers", float(array[query]), place))
+        rule = f"hold finite numbers, up to {LARGEST:g}"
+        raise ValueError(message(name, rule, float(array[query]), place))
     if ids is None:
         return None, array
     places = {query: place for place, query in enumerate(ids)}
@@ -85,7 +98,8 @@ def _array(values: Any) -> NDArray[Any]:
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "detach"):  # a tensor, on whatever device
-        return np.asarray(values.detach().cpu().double())
+        values = values.detach().cpu()
+        return np.asarray(values.double() if values.is_floating_point() else values)
     values = list(values)
     array = np.empty(len(values), object)
     array[:] = values
@@ -99,7 +113,8 @@ def _numbers(name: str, values: list[Any], ids: Sequence[Any] | None) -> Floats:
             place = query if ids is None else repr(ids[query])
             hint = "leave the query out of both" if value is None else ""
             raise InputTypeError(message(name, "hold numbers", value, place, hint))
-    return np.array([float(value) for value in values])
+    fits = (not isinstance(value, int) or abs(value) <= LARGEST for value in values)
+    return np.array([float(v) if fit else np.inf for v, fit in zip(values, fits, strict=True)])
 
 
 def _refuse_other_ids(

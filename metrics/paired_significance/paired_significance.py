@@ -13,7 +13,7 @@ import numpy as np
 
 from .inputs import read_systems
 from .intervals import intervals, normal_distribution
-from .options import InputTypeError, Options, check_correction, check_options, message
+from .options import InputTypeError, Options, Plain, check_correction, check_options, message
 from .scoring import (
     Floats,
     benjamini_hochberg,
@@ -213,7 +213,11 @@ class PairedSignificance(evaluate.Comparison):
             rule = "be {name: figures} of two systems or more"
             error = ValueError if isinstance(systems, Mapping) else InputTypeError
             raise error(message("systems", rule, systems))
-        figures, _ = read_systems({str(name): values for name, values in systems.items()}, None)
+        names = list(map(str, systems))
+        if len(set(names)) < len(names):
+            got = Plain("two that are written the same")
+            raise ValueError(message("systems", "have different names", got))
+        figures, _ = read_systems(dict(zip(names, systems.values(), strict=True)), None)
         pairs = list(combinations(range(len(figures)), 2))
         rows, p = _compared(figures, pairs, options)
         if correction == "tukey":
@@ -221,7 +225,6 @@ class PairedSignificance(evaluate.Comparison):
             corrected = randomised_tukey(figures, pairs, options.n_resamples, rng)
         else:
             corrected = CORRECTED[correction](p)
-        names = list(map(str, systems))
         self._sign(options, figures.shape[1], f"|correction:{correction}")
         return Table(
             {"system1": names[one], "system2": names[other], **row, "p_corrected": float(value)}
@@ -264,7 +267,7 @@ def _compared(
     raw = figures[one] - figures[other]
     differences = np.where(np.abs(raw) <= EQUAL, 0.0, raw)
     p = _p_values(differences, options)
-    found = _intervals(raw, options)
+    found = _intervals(differences, options)
     means = [math.fsum(row.tolist()) / n for row in figures]
     rows = []
     for pair, (d, value) in enumerate(zip(differences, p.tolist(), strict=True)):
