@@ -51,7 +51,7 @@ def topics_of(args: argparse.Namespace) -> tuple[datasets.Dataset, list[datasets
         whole = du_div.load("test", data_dir=args.du_div)
         return whole, [whole]
     whole = trec_web.load(args.year, data_dir=args.data_dir)
-    if not args.folds:
+    if args.folds is None:
         return whole, [whole]
     folds = [(fold, args.folds) for fold in range(args.folds)]
     load = functools.partial(trec_web.load, args.year, data_dir=args.data_dir)
@@ -63,11 +63,20 @@ def read_rankings(path: Path, args: argparse.Namespace) -> dict[str, list[str]]:
     if not args.du_div:
         run: dict[str, list[str]] = trec_web.read_run(path, order=args.order)
         return run
-    rankings = json.loads(path.read_text(encoding="utf-8"))
-    return {
-        query: ranking["permutation"] if isinstance(ranking, dict) else ranking
-        for query, ranking in rankings.items()
-    }
+    form = f"{path}: expected JSON, {{query: [document, ...]}}"
+    try:
+        rankings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{form}, got {error}") from None
+    if not isinstance(rankings, dict):
+        raise ValueError(f"{form}, got a {type(rankings).__name__}")
+    found = {}
+    for query, ranking in rankings.items():
+        ranking = ranking.get("permutation") if isinstance(ranking, dict) else ranking
+        if not isinstance(ranking, list):
+            raise ValueError(f"{form}, got no list for query {query}")
+        found[query] = ranking
+    return found
 
 
 def score(
@@ -159,7 +168,8 @@ def cells(
 def rendered(rows: Sequence[Sequence[str]], style: str) -> str:
     """The table as text, Markdown or LaTeX (booktabs)."""
     if style == "markdown":
-        lines = [f"| {' | '.join(row)} |" for row in rows]
+        lines = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in rows]
+        lines = [f"| {line} |" for line in lines]
         return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
     if style == "latex":
         escaped = [[LATEX.sub(r"\\\1", row[0]), *row[1:]] for row in rows]
@@ -253,6 +263,8 @@ def main(argv: list[str] | None = None) -> None:
             for name, path in files.items()
         }
         pairs = {key: significant(scores, key, args) for key in KEYS}
+        if args.plot:
+            plot(scores, args.plot)
     except (ImportError, OSError, ValueError) as error:
         parser.error(str(error))
     marked = {key: marks(list(scores), rows, args.marks) for key, rows in pairs.items()}
@@ -269,8 +281,6 @@ def main(argv: list[str] | None = None) -> None:
     if args.pairs:
         for key, rows in pairs.items():
             print(f"\n{key}\n{rows}")
-    if args.plot:
-        plot(scores, args.plot)
 
 
 if __name__ == "__main__":

@@ -161,6 +161,24 @@ def test_refusals(example, trec, capsys, args, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ("no json", "Expecting value: line 1 column 1 (char 0)"),
+        ("[1]", "a list"),
+        ('{"7": {"x": 1}}', "no list for query 7"),
+    ],
+)
+def test_rankings_that_are_none(example, shared_data, tmp_path, capsys, text, got):
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+    labels = shared_data / "du_div" / "query_doc_subtopics_doc15_2.json"
+    files = [str(tmp_path / "a.json"), f"b={tmp_path / 'a.json'}"]
+    with warnings.catch_warnings(), pytest.raises(SystemExit):
+        example["main"]([*files, "--du-div", str(labels)])
+    expected = f"{tmp_path / 'a.json'}: expected JSON, {{query: [document, ...]}}, got {got}\n"
+    assert capsys.readouterr().err.endswith(expected)
+
+
 def test_a_query_is_scored_once(example, trec):
     topics = example["trec_web"].load(2009, data_dir=trec)
     run = example["trec_web"].read_run(trec / "good.run")
