@@ -7,17 +7,19 @@
 
 A RUN is a TREC run file, DIR holds NIST's topics and judgements (without it, they are downloaded);
 without --year all 198 topics are scored, and a run holds those of all years. With --folds they are
-scored fold by fold, as models that were trained on the other folds are; every topic counts once.
+scored fold by fold: a run then holds, for each fold, the rankings of the model that was trained on
+the other folds, trec_web.load(fold=(i, M))["train"], and every topic counts once.
 A RANKING is JSON, {query: [document, ...]}, FILE is DU-DIV's, of which the test part is scored.
+The table goes to standard output, notes on the rankings to standard error.
 Needs scipy and ir_datasets, and matplotlib for --plot: pip install quotediv[stats,trec].
 """
 
 import argparse
 import functools
 import json
-import re
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, NamedTuple
@@ -28,7 +30,12 @@ from quotediv.loaders import du_div, trec_web
 
 REPO = Path(__file__).resolve().parent.parent
 KEYS = ("alpha-NDCG@10", "ERR-IA@10", "S-recall@10")
-LATEX = re.compile(r"([&%$#_{}])")
+LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"${character}$" for character in "<>|"},
+}
 LEVEL = 0.05  # below it a corrected p-value is significant
 
 ByQuery = dict[str, float]
@@ -40,6 +47,7 @@ class Scores(NamedTuple):
     by_query: dict[str, ByQuery]  # {key: {query: figure}}
     means: dict[str, float]
     intervals: dict[str, list[float]]
+    parts: list[float]  # mean of the first key in each part
 
 
 # Scoring --------------------------------------------------------------------------------------
@@ -96,17 +104,34 @@ def score(
         raise ValueError("the parts must have each query once")
     ranking_of = dict(zip(queries, trec_web.align(rankings, whole), strict=True))
     found: dict[str, ByQuery] = {key: {} for key in KEYS}
+    means = []
     options = {"protocol": protocol, "k": 10}
     for part in parts:
         predictions = [ranking_of[query] for query in part["query_id"]]
-        result = metric.compute(predictions=predictions, references=part, per_query=True, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of the whole are told
+            result = metric.compute(
+                predictions=predictions, references=part, per_query=True, **options
+            )
+        means.append(result[KEYS[0]])
         for key in KEYS:
             found[key].update(zip(part["query_id"], result["per_query"][key], strict=True))
     result = metric.compute(
         predictions=list(ranking_of.values()), references=whole, confidence_level=0.95, **options
     )
     by_query = {key: {query: found[key][query] for query in queries} for key in KEYS}
-    return Scores(by_query, {key: result[key] for key in KEYS}, result["confidence_interval"])
+    of_all = {key: result[key] for key in KEYS}
+    return Scores(by_query, of_all, result["confidence_interval"], means)
+
+
+def told(name: str, call: Callable[[], Scores]) -> Scores:
+    """The result of the call; its warnings go to standard error, with the name of the system."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scores = call()
+    for text in dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning):
+        print(f"{name}: {text}", file=sys.stderr)
+    return scores
 
 
 def significant(
@@ -116,9 +141,8 @@ def significant(
     path = str(REPO / "metrics" / "paired_significance")
     comparison = evaluate.load(path, module_type="comparison", keep_in_memory=True)
     systems = {name: of.by_query[key] for name, of in scores.items()}
-    rows: list[dict[str, Any]] = comparison.compare(
-        systems, test=args.test, correction=args.correction
-    )
+    correction = None if args.correction == "none" else args.correction
+    rows: list[dict[str, Any]] = comparison.compare(systems, test=args.test, correction=correction)
     return rows
 
 
@@ -172,7 +196,7 @@ def rendered(rows: Sequence[Sequence[str]], style: str) -> str:
         lines = [f"| {line} |" for line in lines]
         return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
     if style == "latex":
-        escaped = [[LATEX.sub(r"\\\1", row[0]), *row[1:]] for row in rows]
+        escaped = [["".join(LATEX.get(c, c) for c in row[0]), *row[1:]] for row in rows]
         lines = [" & ".join(row) + r" \\" for row in escaped]
         columns = "l" + "c" * (len(rows[0]) - 1)
         head = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule"]
@@ -184,10 +208,46 @@ def rendered(rows: Sequence[Sequence[str]], style: str) -> str:
     )
 
 
+def pair_cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Head and one row a pair of systems."""
+    head = ["pair", "difference", "p", "corrected p", "wins, ties, losses", "effect size"]
+    lines = []
+    for row in rows:
+        low, high = row["confidence_interval"]
+        effect = row["effect_size"]
+        lines.append(
+            [
+                f"{row['system1']} - {row['system2']}",
+                f"{row['difference']:.4f} [{low:.4f}, {high:.4f}]",
+                *(p_value(row[key]) for key in ("p_value", "p_corrected")),
+                f"{row['wins']}, {row['ties']}, {row['losses']}",
+                "none" if effect is None else f"{effect:.4f}",
+            ]
+        )
+    return [head, *lines]
+
+
+def p_value(p: float) -> str:
+    """Four digits, never 0."""
+    return "below .0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def fold_cells(scores: Mapping[str, Scores], sizes: Sequence[int]) -> list[list[str]]:
+    """Head and one row a system: the mean of each fold, and that of all topics."""
+    head = ["system", *(f"fold {i} ({size})" for i, size in enumerate(sizes)), "all topics"]
+    rows = [
+        [name, *(f"{mean:.4f}" for mean in of.parts), f"{of.means[KEYS[0]]:.4f}"]
+        for name, of in scores.items()
+    ]
+    return [head, *rows]
+
+
 def plot(scores: Mapping[str, Scores], path: Path) -> None:
     """A row a system: figures and their intervals."""
-    import matplotlib
-
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError("--plot needs matplotlib: pip install quotediv[stats]") from error
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -201,7 +261,7 @@ def plot(scores: Mapping[str, Scores], path: Path) -> None:
         axis.set_title(key)
         axis.grid(axis="x", alpha=0.3)
     axes[0].set_yticks(range(len(names)), names)
-    axes[0].invert_yaxis()
+    axes[0].set_ylim(len(names) - 0.5, -0.5)
     figure.supxlabel("mean over queries, 95% interval")
     figure.savefig(path, dpi=150)
     plt.close(figure)
@@ -224,7 +284,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--protocol", choices=protocols, default="standard")
     tests = ("permutation", "t", "wilcoxon")
     parser.add_argument("--test", choices=tests, default="permutation")
-    corrections = ("holm", "bh", "tukey")
+    corrections = ("holm", "bh", "tukey", "none")
     parser.add_argument("--correction", choices=corrections, default="holm")
     parser.add_argument("--marks", choices=("letters", "stars"), default="letters")
     styles = ("text", "markdown", "latex")
@@ -238,8 +298,9 @@ def named(systems: Sequence[str]) -> dict[str, Path]:
     """{name: file}; a name that is not given is that of the file."""
     found: dict[str, Path] = {}
     for system in systems:
-        name, _, path = system.rpartition("=")
-        name = name or Path(path).stem
+        name, equals, path = system.partition("=")
+        if not equals or Path(system).exists():
+            name, path = Path(system).stem, system
         if name in found:
             raise ValueError(f"two systems are called {name}: name them, NAME={path}")
         found[name] = Path(path)
@@ -248,39 +309,55 @@ def named(systems: Sequence[str]) -> dict[str, Path]:
     return found
 
 
+def check(args: argparse.Namespace) -> None:
+    """Refuse options that would have no effect."""
+    if args.du_div and (args.year or args.data_dir or args.order or args.folds is not None):
+        raise ValueError("--du-div takes no --year, --data-dir, --order or --folds")
+    if args.folds is not None and args.folds < 2:
+        raise ValueError(f"--folds must be 2 or more, got {args.folds}")
+
+
+def caption(args: argparse.Namespace, n: int, pairs: int, signature: str) -> str:
+    """What the table shows."""
+    marked = {
+        "letters": f"letters: better than these systems, corrected p < {LEVEL}",
+        "stars": "stars: better or worse than the first, corrected p * < .05, ** < .01, *** < .001",
+    }
+    plural = "pair" if pairs == 1 else "pairs"
+    return (
+        f"{n} queries, means and 95% intervals; {marked[args.marks]}; {args.test} test, correction "
+        f"{args.correction} over {pairs} {plural} a figure; {signature}"
+    )
+
+
 def main(argv: list[str] | None = None) -> None:
     """Print the table of the systems that the command line names."""
     parser = arguments()
     args = parser.parse_args(argv)
-    warnings.simplefilter("once")
-    warnings.showwarning = lambda text, *_: print(f"note: {text}")
     metric = evaluate.load(str(REPO / "metrics" / "search_diversity"), keep_in_memory=True)
+
+    def scored(path: Path) -> Scores:
+        return score(metric, read_rankings(path, args), whole, parts, args.protocol)
+
     try:
+        check(args)
         files = named(args.systems)
         whole, parts = topics_of(args)
-        scores = {
-            name: score(metric, read_rankings(path, args), whole, parts, args.protocol)
-            for name, path in files.items()
-        }
+        scores = {name: told(name, functools.partial(scored, path)) for name, path in files.items()}
         pairs = {key: significant(scores, key, args) for key in KEYS}
         if args.plot:
             plot(scores, args.plot)
     except (ImportError, OSError, ValueError) as error:
         parser.error(str(error))
     marked = {key: marks(list(scores), rows, args.marks) for key, rows in pairs.items()}
+    comment = "% " if args.format == "latex" else ""
     print(rendered(cells(scores, marked, args.format, args.marks), args.format))
-    n, count = len(whole), len(pairs[KEYS[0]])
-    told = {
-        "letters": "letters: significantly better than these",
-        "stars": "stars: against the first",
-    }
-    print(
-        f"\n{n} queries, {metric.signature}; {told[args.marks]}; {args.test} test, "
-        f"{args.correction} over {count} {'pair' if count == 1 else 'pairs'} a figure"
-    )
-    if args.pairs:
-        for key, rows in pairs.items():
-            print(f"\n{key}\n{rows}")
+    print(f"\n{comment}{caption(args, len(whole), len(pairs[KEYS[0]]), metric.signature)}")
+    if args.folds:
+        table = fold_cells(scores, list(map(len, parts)))
+        print(f"\n{comment}{KEYS[0]} by fold\n{rendered(table, args.format)}")
+    for key, rows in pairs.items() if args.pairs else ():
+        print(f"\n{comment}{key}\n{rendered(pair_cells(rows), args.format)}")
 
 
 if __name__ == "__main__":

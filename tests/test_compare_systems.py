@@ -65,7 +65,13 @@ def test_folds_put_all_198_topics_together_once(printed, trec):
     whole = printed(*runs, "--data-dir", trec, "--pairs")
     assert "198 queries" in whole
     for folds in (2, 5):
-        assert printed(*runs, "--data-dir", trec, "--pairs", "--folds", folds) == whole
+        out = printed(*runs, "--data-dir", trec, "--pairs", "--folds", folds)
+        first, _, rest = out.partition("\nalpha-NDCG@10 by fold\n")
+        by_fold, _, pairs = rest.partition("\n\n")
+        assert first + "\n" + pairs == whole
+        head, good, poor = by_fold.splitlines()
+        assert sum(map(int, re.findall(r"\((\d+)\)", head))) == 198
+        assert len(good.split()) == len(poor.split()) == folds + 2
 
 
 def test_figures_intervals_and_letters(printed, example, trec, search_diversity):
@@ -83,7 +89,7 @@ def test_figures_intervals_and_letters(printed, example, trec, search_diversity)
         assert f"{result[key]:.4f} b [{low:.4f}, {high:.4f}]" in good
     assert good.startswith("A (a)")
     assert re.match(r"poor \(b\) +0\.\d{4} \[", poor)
-    assert "permutation test, holm over 1 pair a figure" in out
+    assert "permutation test, correction holm over 1 pair a figure" in out
 
 
 @pytest.mark.parametrize(
@@ -101,11 +107,21 @@ def test_forms_with_stars(printed, trec, style, expected):
 
 
 def test_latex_is_one_table(printed, trec):
-    runs = [f"a_b={trec / 'good.run'}", f"c&d={trec / 'poor.run'}"]
-    out = printed(*runs, "--data-dir", trec, "--format", "latex", "--marks", "stars")
-    lines = out.splitlines()
+    runs = [f"a_b={trec / 'good.run'}", f"c&d\\^={trec / 'poor.run'}"]
+    options = ["--format", "latex", "--marks", "stars", "--pairs", "--folds", "2"]
+    lines = printed(*runs, "--data-dir", trec, *options).splitlines()
+    outside, inside = [], False
+    for line in lines:
+        inside |= line.startswith(r"\begin{tabular}")
+        outside += [] if inside else [line]
+        inside &= line != r"\end{tabular}"
+    assert all(line == "" or line.startswith("% ") for line in outside)
+    assert sum(line == r"\end{tabular}" for line in lines) == 5
     assert lines[0] == r"\begin{tabular}{lccc}"
-    assert [line.split(" & ")[0] for line in lines[4:6]] == [r"a\_b", r"c\&d"]
+    assert [line.split(" & ")[0] for line in lines[4:6]] == [
+        r"a\_b",
+        r"c\&d\textbackslash{}\textasciicircum{}",
+    ]
     assert lines[7] == r"\end{tabular}"
 
 
@@ -126,7 +142,7 @@ def test_three_orders_of_du_div(printed, shared_data, du_div, tmp_path):
     pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
     out = printed(*files, "--du-div", labels, "--correction", "tukey", "--plot", picture)
     assert "895 queries" in out
-    assert "tukey over 3 pairs a figure" in out
+    assert "correction tukey over 3 pairs a figure" in out
     row = next(line for line in out.splitlines() if line.startswith("most (c)"))
     assert re.match(r"most \(c\) +0\.9\d{3} ab \[", row)
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -153,6 +169,8 @@ def test_real_runs(printed, shared_data, tmp_path):
         (["a.run"], "give 2 to 26 systems, got 1"),
         (["x/a.run", "y/a.run"], "two systems are called a: name them, NAME=y/a.run"),
         (["a.run", "b.run", "--data-dir", "{0}"], "a.run"),
+        (["a", "b", "--du-div", "x", "--folds", "2"], "--du-div takes no --year, --data-dir, "),
+        (["a", "b", "--folds", "1"], "--folds must be 2 or more, got 1"),
     ],
 )
 def test_refusals(example, trec, capsys, args, message):
@@ -177,6 +195,16 @@ def test_rankings_that_are_none(example, shared_data, tmp_path, capsys, text, go
         example["main"]([*files, "--du-div", str(labels)])
     expected = f"{tmp_path / 'a.json'}: expected JSON, {{query: [document, ...]}}, got {got}\n"
     assert capsys.readouterr().err.endswith(expected)
+
+
+def test_notes_name_their_system(example, trec, capsys):
+    run = trec / "lr=0.1.run"
+    run.write_text("1 Q0 d0 1 1 t\n1 Q0 zz 2 0 t\n", encoding="utf-8")
+    example["main"]([str(run), f"b={trec / 'good.run'}", "--year", "2009", "--data-dir", str(trec)])
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].startswith("lr=0.1 (a)")
+    assert "lr=0.1: 50% of the documents within rank 10 are judged" in err
+    assert "b: the run lacks 0 of the dataset's 50 queries" in err
 
 
 def test_a_query_is_scored_once(example, trec):

@@ -83,7 +83,8 @@ def normal_distribution() -> tuple[Function, Function]:
     try:
         from scipy.special import ndtr, ndtri
     except ImportError as error:
-        raise ImportError("`confidence_level` needs scipy: pip install scipy") from error
+        what = "`confidence_level` needs scipy: pip install scipy, or pass confidence_level=None"
+        raise ImportError(what) from error
     return ndtr, ndtri
 
 

@@ -60,7 +60,9 @@ def check_correction(correction: Any, test: str) -> None:
     """Raise unless `correction` is None or a correction that goes with the test."""
     if correction is None:
         return
-    check_choice("correction", correction, CORRECTIONS)
+    if correction not in CORRECTIONS:
+        names = ", ".join(map(repr, CORRECTIONS))
+        raise InputTypeError(message("correction", f"be None or one of {names}", correction))
     if correction == "tukey" and test != "permutation":
         hint = "Tukey's is a permutation test of its own"
         rule = "be None, 'holm' or 'bh' where `test` is not 'permutation'"
