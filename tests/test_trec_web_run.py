@@ -175,7 +175,9 @@ def test_align_counts_what_does_not_match(topics):
         "dataset lacks (dropped)"
     ]
     _, messages = recorded(lambda: trec_web.align(READ, topics.select([1])))
-    assert messages[0].startswith("the run lacks 0 of the dataset's 1 queries")
+    assert messages == ["the run has 1 queries that the dataset lacks (dropped)"]
+    _, messages = recorded(lambda: trec_web.align({"7": ["a"]}, topics))
+    assert messages == ["the run lacks 1 of the dataset's 2 queries (scored as empty rankings)"]
 
 
 @pytest.mark.parametrize("form", ["arrow", "numpy", "pandas"])

@@ -77,7 +77,7 @@ def align(run: Run, dataset: datasets.Dataset) -> list[list[str]]:
         dataset: has a column query_id.
     Returns:
         One ranking a row; an empty one where the run lacks the query. Queries of the run that the
-        dataset lacks are dropped. One warning counts both.
+        dataset lacks are dropped. One warning counts those that there are.
     Raises:
         TypeError: `run` is not a mapping from str to lists, or `dataset` not a Dataset.
         ValueError: the run has no query of the dataset, or the dataset no column query_id.
@@ -92,11 +92,11 @@ def align(run: Run, dataset: datasets.Dataset) -> list[list[str]]:
             f"`run` must rank queries of the dataset, got none of them in {got}; {hint}"
         )
     if missing or dropped:
-        warnings.warn(
-            f"the run lacks {missing} of the dataset's {len(queries)} queries (scored as empty "
-            f"rankings) and has {dropped} that the dataset lacks (dropped)",
-            stacklevel=2,
-        )
+        of = f"of the dataset's {len(queries)} queries"
+        lacks = f"lacks {missing} {of} (scored as empty rankings)"
+        has = f"has {dropped} {'' if missing else 'queries '}that the dataset lacks (dropped)"
+        told = [clause for clause, count in ((lacks, missing), (has, dropped)) if count]
+        warnings.warn(f"the run {' and '.join(told)}", stacklevel=2)
     return [list(run.get(query, ())) for query in queries]
 
 
