@@ -114,11 +114,30 @@ def test_equal_ranks():
 def test_no_nan_with_few_resamples_or_an_extreme_level(n_resamples):
     for seed in range(20):
         values = RNG(seed).exponential(size=9) ** 4
-        for level in (1e-9, 0.95, 1 - 1e-12):
+        for level in (1e-9, 0.95, 1 - 1e-12, 1 - 2**-53):
             low, high = iv.intervals(
                 {"x": values}, confidence_level=level, n_resamples=n_resamples, random_state=seed
             )["x"]
             assert values.min() <= low <= high <= values.max()
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_scale_of_the_values_does_not_matter():
+    values = RNG(0).exponential(size=40) ** 3
+    expected = np.array(iv.intervals({"x": values}, **OPTIONS)["x"])
+    for scale in (2.0**-600, 2.0**-360, 2.0**330, 2.0**600):
+        found = iv.intervals({"x": values * scale}, **OPTIONS)["x"]
+        np.testing.assert_allclose(found, expected * scale, rtol=1e-13)
+
+
+@pytest.mark.parametrize("level", [1e-9, 1 - 2**-53])
+def test_no_error_at_an_extreme_level(level):
+    options = {**OPTIONS, "confidence_level": level}
+    hits = np.array([1.0, 0, 0])
+    low, high = iv.intervals({"r": hits}, proportions=["r"], **options)["r"]
+    assert 0 < low <= 1 / 3 <= high < 1
+    low, high = iv.intervals({}, ranks=(np.arange(9.0), np.ones(9, int)), **options)["MedianRank"]
+    assert 0 <= low <= high <= 8
 
 
 def test_chunks_do_not_matter(monkeypatch):

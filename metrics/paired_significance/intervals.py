@@ -56,7 +56,8 @@ def intervals(
         Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 1927.
     """
     ndtr, ndtri = normal_distribution()
-    z = float(ndtri((1 + confidence_level) / 2))
+    tail = (1 - confidence_level) / 2  # not 0 at a level near 1, where 1 - tail is 1
+    z = -float(ndtri(tail))
     found = {key: closed_form(value, z, key in proportions) for key, value in means.items()}
     keys = [key for key, interval in found.items() if interval is None]
     columns = [means[key] for key in keys]
@@ -71,7 +72,7 @@ def intervals(
             levels = bca_levels(means[key], observed[column], averages[:, column], z, ndtr, ndtri)
             found[key] = percentiles(averages[:, column], levels)
         if ranks is not None:
-            levels = np.array([1 - confidence_level, 1 + confidence_level]) / 2
+            levels = np.array([tail, 1 - tail])
             found["MedianRank"] = percentiles(medians, levels)
             variances = rank_variance(averages[:, len(keys) :], len(table))
             found["RankVariance"] = percentiles(variances, levels)
@@ -163,6 +164,7 @@ def bca_levels(
     least = 0.5 / len(resampled)  # at 0 and 1, which very few resamples can give, scipy has NaN
     bias = ndtri(min(max(share, least), 1 - least))
     centered = values - values.mean()
+    centered /= np.abs(centered).max()  # whose cubes are numbers too, and not 0
     acceleration = (centered**3).sum() / (6 * (centered**2).sum() ** 1.5)
     shifted = bias + np.array([-z, z])
     room = 1 - acceleration * shifted  # <= 0 beyond any usual level: the limit is the extreme
