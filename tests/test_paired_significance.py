@@ -84,6 +84,14 @@ def test_ties_are_equal_up_to_rounding(comparison):
     assert (result["ties"], result["p_value"], result["effect_size"]) == (2, 1.0, None)
 
 
+@pytest.mark.parametrize("n", [1, 3, 6, 198])
+@pytest.mark.parametrize("pair", [(0.9, 0.1), (0.3, 0.1), (0.7, 0.6), (0.1 + 0.2, 0.3)])
+def test_the_interval_of_equal_differences_is_their_mean(comparison, n, pair):
+    result = comparison.compute(predictions1=[pair[0]] * n, predictions2=[pair[1]] * n)
+    assert result["confidence_interval"] == [result["difference"]] * 2
+    assert result["difference"] == pytest.approx(pair[0] - pair[1], abs=1e-12)
+
+
 @pytest.mark.parametrize("test", ["permutation", "t", "wilcoxon"])
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_all_differences_zero(comparison, test, n):
@@ -193,6 +201,7 @@ OPTIONS = [
     ({"greater_is_better": 1}, "`greater_is_better` must be a bool, got 1"),
     ({"confidence_level": 95}, "must be None or a float between 0 and 1, got 95"),
     ({"n_resamples": 0}, "`n_resamples` must be an int >= 1, got 0"),
+    ({"n_resamples": np.int64(0)}, "`n_resamples` must be an int >= 1, got 0"),
     ({"random_state": None}, "`random_state` must be an int >= 0, got None"),
 ]
 
@@ -204,6 +213,15 @@ def test_options_that_are_refused(comparison, options, expected):
         with pytest.raises(ValueError, match=re.escape(expected)):
             call(**options)
     assert len(comparison) == 5
+
+
+def test_arguments_of_other_names(comparison):
+    message = "`arguments` must be figures of two systems, got 'predictions1'; give prediction1 and"
+    with pytest.raises(TypeError, match=message):
+        comparison.add(predictions1=1, predictions2=2)
+    message = "got 'references'; give predictions1 and predictions2"
+    with pytest.raises(TypeError, match=message):
+        comparison.add_batch(predictions1=[1], references=[2])
 
 
 def test_batches_with_ids(comparison):
@@ -249,12 +267,25 @@ def test_rows_are_those_of_compute(comparison, correction):
     assert [row["p_corrected"] for row in table] == expected.tolist()
 
 
+@pytest.mark.parametrize("correction", ["holm", "bh", "tukey", None])
+def test_a_pair_of_ties_has_p_1(comparison, correction):
+    given = systems()
+    given["s0 again"] = (np.array(given["s0"]) + 4e-13).tolist()
+    row = comparison.compare(given, correction=correction, **FEW)[2]
+    assert (row["system1"], row["system2"], row["ties"]) == ("s0", "s0 again", 30)
+    assert (row["p_value"], row["p_corrected"], row["difference"]) == (1, 1, 0)
+    (row,) = comparison.compare({"a": np.zeros(30), "b": np.full(30, 4e-13)}, correction=correction)
+    assert (row["p_value"], row["p_corrected"], row["difference"]) == (1, 1, 0)
+
+
 def test_the_table_prints_and_turns_into_a_frame(comparison):
     table = comparison.compare(systems(), **FEW)
     lines = str(table).splitlines()
     assert len(lines) == 4
     assert lines[0].split()[:3] == ["system1", "system2", "difference"]
     assert f"{table[0]['difference']:.4f}" in lines[1]
+    far = comparison.compare({"a": np.ones(30), "b": np.zeros(30)}, n_resamples=99999)
+    assert str(far).splitlines()[1].split()[-2:] == ["none", "<.0001"]
     for frame in (table.to_pandas(), pd.DataFrame(table)):
         assert frame.shape == (3, len(table[0]))
         assert frame["p_value"].tolist() == [row["p_value"] for row in table]
@@ -277,6 +308,8 @@ def test_systems_by_id(comparison):
 def test_compare_refuses(comparison):
     with pytest.raises(ValueError, match="`systems` must be {name: figures} of two systems"):
         comparison.compare({"a": [1.0]})
+    with pytest.raises(ValueError, match="`a` must have at least one query, got 0"):
+        comparison.compare({"a": [], "b": []})
     with pytest.raises(ValueError, match="`systems` must have different names"):
         comparison.compare({1: [1.0], "1": [2.0]})
     message = "`correction` must be None, 'holm' or 'bh' where `test` is not 'permutation'"
@@ -317,7 +350,8 @@ def test_the_folder_alone_in_an_isolated_interpreter(comparison, tmp_path):
 
 def test_a_copy_and_a_pickle_keep_their_rows_apart(comparison):
     comparison.add_batch(predictions1=ONE, predictions2=OTHER)
-    for twin in (copy.deepcopy(comparison), pickle.loads(pickle.dumps(comparison))):
+    copies = (copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made)))
+    for twin in [made(comparison) for made in copies]:
         twin.add_batch(predictions1=ONE, predictions2=OTHER)
         assert (len(twin), len(comparison)) == (10, 5)
         assert twin.compute()["n"] == 10

@@ -99,6 +99,7 @@ def _array(values: Any) -> NDArray[Any]:
         return values
     if hasattr(values, "detach"):  # a tensor, on whatever device
         values = values.detach().cpu()
+        values = values.to_dense() if values.is_sparse else values
         return np.asarray(values.double() if values.is_floating_point() else values)
     values = list(values)
     array = np.empty(len(values), object)

@@ -82,6 +82,7 @@ class Plain(str):
 
 def message(name: str, rule: str, got: Any, query: Any = None, hint: str = "") -> str:
     """`name` must <rule>, got <value> at query 17; <what to do>."""
+    got = got.tolist() if isinstance(got, (np.ndarray, np.generic)) else got
     shown = got if isinstance(got, Plain) else _SHORT.repr(got)
     place = "" if query is None else f" at query {query}"
     return f"`{name}` must {rule}, got {shown}{place}{'; ' + hint if hint else ''}"

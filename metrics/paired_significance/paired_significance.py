@@ -113,8 +113,15 @@ class PairedSignificance(evaluate.Comparison):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._arguments = args, kwargs
         self._signature: str | None = None
         self._start_over()
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle without evaluate's copies of the methods, which are made again."""
+        made_by_evaluate = ("compute", "add", "add_batch")
+        state = {name: value for name, value in vars(self).items() if name not in made_by_evaluate}
+        return _restored, (type(self), *self._arguments), state
 
     def _info(self) -> evaluate.ComparisonInfo:
         number = datasets.Value("float64")
@@ -142,14 +149,14 @@ class PairedSignificance(evaluate.Comparison):
 
     def add(self, *, prediction1: Any = None, prediction2: Any = None, **kwargs: Any) -> None:
         """Add the figures of one query."""
-        _refuse_unknown(kwargs)
+        _refuse_unknown(kwargs, "prediction1 and prediction2")
         self.add_batch(predictions1=[prediction1], predictions2=[prediction2])
 
     def add_batch(
         self, *, predictions1: Any = None, predictions2: Any = None, **kwargs: Any
     ) -> None:
         """Add the figures of several queries: checked and kept until `compute`."""
-        _refuse_unknown(kwargs)
+        _refuse_unknown(kwargs, "predictions1 and predictions2")
         self._added, self._ids = self._with(predictions1, predictions2)
 
     def compute(
@@ -176,6 +183,7 @@ class PairedSignificance(evaluate.Comparison):
         figures = self._added
         if predictions1 is not None or predictions2 is not None:
             figures, _ = self._with(predictions1, predictions2)
+        _refuse_none("predictions1", figures)
         (row,), _ = _compared(figures, [(0, 1)], options)
         self._sign(options, figures.shape[1])
         self._start_over()
@@ -218,11 +226,13 @@ class PairedSignificance(evaluate.Comparison):
             got = Plain("two that are written the same")
             raise ValueError(message("systems", "have different names", got))
         figures, _ = read_systems(dict(zip(names, systems.values(), strict=True)), None)
+        _refuse_none(names[0], figures)
         pairs = list(combinations(range(len(figures)), 2))
         rows, p = _compared(figures, pairs, options)
         if correction == "tukey":
             rng = np.random.default_rng(options.random_state)
             corrected = randomised_tukey(figures, pairs, options.n_resamples, rng)
+            corrected[[row["ties"] == row["n"] for row in rows]] = 1
         else:
             corrected = CORRECTED[correction](p)
         self._sign(options, figures.shape[1], f"|correction:{correction}")
@@ -250,10 +260,19 @@ class PairedSignificance(evaluate.Comparison):
         raise NotImplementedError  # `compute` does it
 
 
-def _refuse_unknown(arguments: Mapping[str, Any]) -> None:
+def _restored(kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return kind(*args, **kwargs)
+
+
+def _refuse_unknown(arguments: Mapping[str, Any], taken: str) -> None:
     for name in arguments:
-        hint = "give predictions1 and predictions2"
-        raise InputTypeError(message("arguments", "be figures of two systems", name, hint=hint))
+        rule, hint = "be figures of two systems", f"give {taken}"
+        raise InputTypeError(message("arguments", rule, name, hint=hint))
+
+
+def _refuse_none(name: str, figures: Floats) -> None:
+    if not figures.shape[1]:
+        raise ValueError(message(name, "have at least one query", 0))
 
 
 def _compared(
@@ -261,19 +280,16 @@ def _compared(
 ) -> tuple[list[dict[str, Any]], Floats]:
     """One row a pair, and their p-values."""
     n = figures.shape[1]
-    if not n:
-        raise ValueError(message("predictions1", "have at least one query", 0))
     one, other = np.array(pairs).T
     raw = figures[one] - figures[other]
     differences = np.where(np.abs(raw) <= EQUAL, 0.0, raw)
     p = _p_values(differences, options)
     found = _intervals(differences, options)
-    means = [math.fsum(row.tolist()) / n for row in figures]
     rows = []
     for pair, (d, value) in enumerate(zip(differences, p.tolist(), strict=True)):
         better = d if options.greater_is_better else -d
         row = {
-            "difference": means[one[pair]] - means[other[pair]],
+            "difference": math.fsum(d.tolist()) / n,
             **found[pair],
             "p_value": value,
             "n": n,

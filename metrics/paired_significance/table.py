@@ -8,10 +8,13 @@ class Table(list[dict[str, Any]]):
     """One row a pair, a dict; `print` shows them aligned, `pandas.DataFrame(table)` takes them."""
 
     def __str__(self) -> str:
-        """Aligned columns, floats with four decimals."""
+        """Aligned columns, floats with four decimals, None as none."""
         if not self:
             return "no pairs"
-        rows = [list(self[0]), *([_shown(value) for value in row.values()] for row in self)]
+        rows = [
+            list(self[0]),
+            *([_shown(key, value) for key, value in row.items()] for row in self),
+        ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -25,7 +28,11 @@ class Table(list[dict[str, Any]]):
         return pd.DataFrame(list(self))
 
 
-def _shown(value: Any) -> str:
+def _shown(key: str, value: Any) -> str:
+    if key in ("p_value", "p_corrected") and 0 < value < 0.0001:
+        return "<.0001"
     if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(_shown(key, end) for end in value)}]"
+    if value is None:
+        return "none"
     return f"{value:.4f}" if isinstance(value, float) else str(value)
