@@ -141,6 +141,18 @@ def test_columns_of_arrow(comparison):
     assert comparison.compute(**given) == expected
 
 
+@pytest.mark.parametrize("form", ["float16", "float64", "bfloat16", "int64", "sparse"])
+def test_tensors(comparison, form):
+    torch = pytest.importorskip("torch")
+    one, other = torch.tensor([1.0, 0, 1, 4]), torch.tensor([0.0, 0, 1, 2])
+    if form != "sparse":
+        one, other = (values.to(getattr(torch, form)) for values in (one, other))
+    else:
+        one, other = one.to_sparse(), other.to_sparse()
+    expected = comparison.compute(predictions1=[1, 0, 1, 4], predictions2=[0, 0, 1, 2])
+    assert comparison.compute(predictions1=one, predictions2=other) == expected
+
+
 @pytest.mark.filterwarnings("error")
 def test_differences_too_small_to_square(comparison):
     result = comparison.compute(predictions1=[1e-300, 2e-300], predictions2=[0, 0])
