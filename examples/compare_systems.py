@@ -16,11 +16,13 @@ Needs scipy and ir_datasets, and matplotlib for --plot: pip install quotediv[sta
 
 import argparse
 import functools
+import importlib.util
 import json
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
@@ -35,7 +37,9 @@ LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     **{character: f"${character}$" for character in "<>|"},
+    **{character: f"{{{character}}}" for character in "[*"},  # else options of the \\ before them
 }
+MARKDOWN = {character: f"\\{character}" for character in r"\`*_[]<>&|~$"}
 LEVEL = 0.05  # below it a corrected p-value is significant
 
 ByQuery = dict[str, float]
@@ -69,11 +73,16 @@ def topics_of(args: argparse.Namespace) -> tuple[datasets.Dataset, list[datasets
 def read_rankings(path: Path, args: argparse.Namespace) -> dict[str, list[str]]:
     """{query: [document, ...]} of a TREC run, or of JSON with --du-div."""
     if not args.du_div:
-        run: dict[str, list[str]] = trec_web.read_run(path, order=args.order)
+        try:
+            run: dict[str, list[str]] = trec_web.read_run(path, order=args.order)
+        except ValueError as error:
+            hint = " (--order rank, --order score)" if "order=" in str(error) else ""
+            raise ValueError(f"{error}{hint}") from None
         return run
     form = f"{path}: expected JSON, {{query: [document, ...]}}"
     try:
-        rankings = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        rankings = json.loads(text, object_pairs_hook=without_repeats)
     except ValueError as error:
         raise ValueError(f"{form}, got {error}") from None
     if not isinstance(rankings, dict):
@@ -87,6 +96,16 @@ def read_rankings(path: Path, args: argparse.Namespace) -> dict[str, list[str]]:
     return found
 
 
+def without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of JSON that has these members; json would keep the last of a name."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} twice")
+        found[name] = value
+    return found
+
+
 def score(
     metric: Any,
     rankings: dict[str, list[str]],
@@ -94,7 +113,7 @@ def score(
     parts: Sequence[datasets.Dataset],
     protocol: str,
 ) -> Scores:
-    """Figures by query, put together from all parts, then their means and intervals.
+    """Figures by query, their means and intervals over all parts together, and the parts' means.
 
     The mean is that over all queries, not that of the parts' means, in which a query of a smaller
     part counts more. Each query must be in one part.
@@ -102,24 +121,17 @@ def score(
     queries = list(whole["query_id"])
     if sorted(queries) != sorted(query for part in parts for query in part["query_id"]):
         raise ValueError("the parts must have each query once")
-    ranking_of = dict(zip(queries, trec_web.align(rankings, whole), strict=True))
-    found: dict[str, ByQuery] = {key: {} for key in KEYS}
-    means = []
-    options = {"protocol": protocol, "k": 10}
-    for part in parts:
-        predictions = [ranking_of[query] for query in part["query_id"]]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # those of the whole are told
-            result = metric.compute(
-                predictions=predictions, references=part, per_query=True, **options
-            )
-        means.append(result[KEYS[0]])
-        for key in KEYS:
-            found[key].update(zip(part["query_id"], result["per_query"][key], strict=True))
     result = metric.compute(
-        predictions=list(ranking_of.values()), references=whole, confidence_level=0.95, **options
+        predictions=trec_web.align(rankings, whole),
+        references=whole,
+        protocol=protocol,
+        k=10,
+        per_query=True,
+        confidence_level=0.95,
     )
-    by_query = {key: {query: found[key][query] for query in queries} for key in KEYS}
+    figures = result["per_query"]
+    by_query = {key: dict(zip(queries, figures[key], strict=True)) for key in KEYS}
+    means = [fmean(by_query[KEYS[0]][query] for query in part["query_id"]) for part in parts]
     of_all = {key: result[key] for key in KEYS}
     return Scores(by_query, of_all, result["confidence_interval"], means)
 
@@ -192,12 +204,13 @@ def cells(
 def rendered(rows: Sequence[Sequence[str]], style: str) -> str:
     """The table as text, Markdown or LaTeX (booktabs)."""
     if style == "markdown":
-        lines = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in rows]
-        lines = [f"| {line} |" for line in lines]
+        lines = [f"| {' | '.join([escaped(row[0], MARKDOWN), *row[1:]])} |" for row in rows]
         return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
     if style == "latex":
-        escaped = [["".join(LATEX.get(c, c) for c in row[0]), *row[1:]] for row in rows]
-        lines = [" & ".join(row) + r" \\" for row in escaped]
+        body = [[row[0], *(cell.replace("-", "$-$") for cell in row[1:])] for row in rows[1:]]
+        lines = [
+            " & ".join([escaped(row[0], LATEX), *row[1:]]) + r" \\" for row in [rows[0], *body]
+        ]
         columns = "l" + "c" * (len(rows[0]) - 1)
         head = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule"]
         return "\n".join([*head, *lines[1:], r"\bottomrule", r"\end{tabular}"])
@@ -208,9 +221,17 @@ def rendered(rows: Sequence[Sequence[str]], style: str) -> str:
     )
 
 
-def pair_cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+def escaped(text: str, escapes: Mapping[str, str]) -> str:
+    """The text without what means something in Markdown or LaTeX."""
+    return "".join(escapes.get(character, character) for character in text)
+
+
+def pair_cells(rows: Sequence[Mapping[str, Any]], correction: str) -> list[list[str]]:
     """Head and one row a pair of systems."""
-    head = ["pair", "difference", "p", "corrected p", "wins, ties, losses", "effect size"]
+    p_values = {"p": "p_value", "corrected p": "p_corrected"}
+    if correction == "none":
+        del p_values["corrected p"]
+    head = ["pair", "difference", *p_values, "wins, ties, losses", "effect size"]
     lines = []
     for row in rows:
         low, high = row["confidence_interval"]
@@ -219,7 +240,7 @@ def pair_cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             [
                 f"{row['system1']} - {row['system2']}",
                 f"{row['difference']:.4f} [{low:.4f}, {high:.4f}]",
-                *(p_value(row[key]) for key in ("p_value", "p_corrected")),
+                *(p_value(row[key]) for key in p_values.values()),
                 f"{row['wins']}, {row['ties']}, {row['losses']}",
                 "none" if effect is None else f"{effect:.4f}",
             ]
@@ -244,10 +265,8 @@ def fold_cells(scores: Mapping[str, Scores], sizes: Sequence[int]) -> list[list[
 
 def plot(scores: Mapping[str, Scores], path: Path) -> None:
     """A row a system: figures and their intervals."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError("--plot needs matplotlib: pip install quotediv[stats]") from error
+    import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -260,7 +279,7 @@ def plot(scores: Mapping[str, Scores], path: Path) -> None:
             axis.plot(of.means[key], row, "o", color="#2f5d8a")
         axis.set_title(key)
         axis.grid(axis="x", alpha=0.3)
-    axes[0].set_yticks(range(len(names)), names)
+    axes[0].set_yticks(range(len(names)), [name.replace("$", r"\$") for name in names])
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     figure.supxlabel("mean over queries, 95% interval")
     figure.savefig(path, dpi=150)
@@ -303,31 +322,46 @@ def named(systems: Sequence[str]) -> dict[str, Path]:
             name, path = Path(system).stem, system
         if name in found:
             raise ValueError(f"two systems are called {name}: name them, NAME={path}")
+        if not name.strip() or not name.isprintable():
+            raise ValueError(f"the name of a system must be printable, got {name!r}")
         found[name] = Path(path)
     if not 2 <= len(found) <= len(ascii_lowercase):
         raise ValueError(f"give 2 to {len(ascii_lowercase)} systems, got {len(found)}")
+    for file in found.values():
+        if not file.is_file():
+            raise ValueError(f"no such file: {file}")
     return found
 
 
 def check(args: argparse.Namespace) -> None:
-    """Refuse options that would have no effect."""
+    """Refuse what would have no effect, or fail after all is scored."""
     if args.du_div and (args.year or args.data_dir or args.order or args.folds is not None):
         raise ValueError("--du-div takes no --year, --data-dir, --order or --folds")
     if args.folds is not None and args.folds < 2:
         raise ValueError(f"--folds must be 2 or more, got {args.folds}")
+    if args.correction == "tukey" and args.test != "permutation":
+        raise ValueError(f"--correction tukey is a permutation test of its own, got {args.test}")
+    if args.plot and not args.plot.parent.is_dir():
+        raise ValueError(f"no such folder: {args.plot.parent}")
+    if args.plot and importlib.util.find_spec("matplotlib") is None:
+        raise ValueError("--plot needs matplotlib: pip install quotediv[stats]")
 
 
 def caption(args: argparse.Namespace, n: int, pairs: int, signature: str) -> str:
     """What the table shows."""
+    p, plural = "corrected p", "pair" if pairs == 1 else "pairs"
+    correction = f"correction {args.correction} over {pairs} {plural} a figure"
+    if args.correction == "none":
+        p, correction = "p", "not corrected"
     marked = {
-        "letters": f"letters: better than these systems, corrected p < {LEVEL}",
-        "stars": "stars: better or worse than the first, corrected p * < .05, ** < .01, *** < .001",
+        "letters": f"letters: better than these systems, {p} < {LEVEL}",
+        "stars": f"stars: better or worse than the first, {p} * < .05, ** < .01, *** < .001",
     }
-    plural = "pair" if pairs == 1 else "pairs"
-    return (
-        f"{n} queries, means and 95% intervals; {marked[args.marks]}; {args.test} test, correction "
-        f"{args.correction} over {pairs} {plural} a figure; {signature}"
+    text = (
+        f"{n} queries, means and 95% intervals; {marked[args.marks]}; {args.test} test, "
+        f"{correction}; {signature}"
     )
+    return escaped(text, MARKDOWN) if args.format == "markdown" else text
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -337,7 +371,11 @@ def main(argv: list[str] | None = None) -> None:
     metric = evaluate.load(str(REPO / "metrics" / "search_diversity"), keep_in_memory=True)
 
     def scored(path: Path) -> Scores:
-        return score(metric, read_rankings(path, args), whole, parts, args.protocol)
+        try:
+            return score(metric, read_rankings(path, args), whole, parts, args.protocol)
+        except ValueError as error:
+            known = str(path) in str(error)
+            raise ValueError(str(error) if known else f"{path}: {error}") from error
 
     try:
         check(args)
@@ -345,19 +383,24 @@ def main(argv: list[str] | None = None) -> None:
         whole, parts = topics_of(args)
         scores = {name: told(name, functools.partial(scored, path)) for name, path in files.items()}
         pairs = {key: significant(scores, key, args) for key in KEYS}
-        if args.plot:
-            plot(scores, args.plot)
     except (ImportError, OSError, ValueError) as error:
         parser.error(str(error))
     marked = {key: marks(list(scores), rows, args.marks) for key, rows in pairs.items()}
     comment = "% " if args.format == "latex" else ""
+    below = "\n\n" if args.format == "markdown" else "\n"
     print(rendered(cells(scores, marked, args.format, args.marks), args.format))
     print(f"\n{comment}{caption(args, len(whole), len(pairs[KEYS[0]]), metric.signature)}")
     if args.folds:
         table = fold_cells(scores, list(map(len, parts)))
-        print(f"\n{comment}{KEYS[0]} by fold\n{rendered(table, args.format)}")
+        print(f"\n{comment}{KEYS[0]} by fold{below}{rendered(table, args.format)}")
     for key, rows in pairs.items() if args.pairs else ():
-        print(f"\n{comment}{key}\n{rendered(pair_cells(rows), args.format)}")
+        table = pair_cells(rows, args.correction)
+        print(f"\n{comment}{key}{below}{rendered(table, args.format)}")
+    if args.plot:
+        try:
+            plot(scores, args.plot)
+        except (OSError, ValueError) as error:
+            parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -106,6 +106,69 @@ def test_forms_with_stars(printed, trec, style, expected):
     assert re.search(expected, out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("style", "name", "cell"),
+    [
+        ("markdown", r"*a*_b_|<i>&c\`$d", r"| \*a\*\_b\_\|\<i\>\&c\\\`\$d \(a\) |"),
+        ("latex", "[a]", "{[}a] (a) &"),
+        ("latex", "*a", "{*}a (a) &"),
+    ],
+)
+def test_names_mean_nothing_in_the_form(printed, trec, style, name, cell):
+    runs = [f"{name}={trec / 'poor.run'}", trec / "good.run", "--year", 2010, "--data-dir", trec]
+    out = printed(*runs, "--format", style)
+    assert any(line.startswith(cell.replace(r"\(a\)", "(a)")) for line in out.splitlines())
+
+
+def test_a_negative_number_in_latex(printed, trec):
+    runs = [trec / "poor.run", trec / "good.run", "--year", 2010, "--data-dir", trec]
+    assert re.search(
+        r"^poor - good & \$-\$0\.\d{4} \[\$-\$0",
+        printed(*runs, "--pairs", "--format", "latex"),
+        re.M,
+    )
+
+
+def test_markdown_outside_of_the_tables(printed, trec):
+    runs = [trec / "good.run", trec / "poor.run", "--data-dir", trec]
+    options = ["--format", "markdown", "--marks", "stars", "--pairs", "--folds", 2]
+    lines = printed(*runs, *options).splitlines()
+    for before, line in zip(["", *lines], lines, strict=False):
+        assert not line.startswith("|") or before == "" or before.startswith("|")
+    caption = next(line for line in lines if line.startswith("198 queries"))
+    assert r"\* \< .05, \*\* \< .01" in caption
+    assert r"search\_diversity\|protocol" in caption
+
+
+def test_without_a_correction(printed, trec):
+    runs = [trec / "good.run", trec / "poor.run", "--year", 2010, "--data-dir", trec]
+    out = printed(*runs, "--pairs", "--correction", "none")
+    assert "better than these systems, p < 0.05; permutation test, not corrected;" in out
+    head = next(line for line in out.splitlines() if line.startswith("pair"))
+    assert re.split(" {2,}", head) == [
+        "pair",
+        "difference",
+        "p",
+        "wins, ties, losses",
+        "effect size",
+    ]
+
+
+def test_a_fold_of_which_a_run_has_nothing(printed, trec):
+    run = trec / "one.run"
+    run.write_text("7 Q0 d0 1 1 t\n", encoding="utf-8")
+    out = printed(run, trec / "good.run", "--data-dir", trec, "--folds", 5)
+    by_fold = out.partition("by fold\n")[2].splitlines()
+    assert by_fold[1].split().count("0.0000") == 4
+
+
+def test_a_picture_with_any_name(printed, trec, tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
+    runs = [f"$x^${{={trec / 'poor.run'}", trec / "good.run", "--year", 2010, "--data-dir", trec]
+    printed(*runs, "--plot", tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_latex_is_one_table(printed, trec):
     runs = [f"a_b={trec / 'good.run'}", f"c&d\\^={trec / 'poor.run'}"]
     options = ["--format", "latex", "--marks", "stars", "--pairs", "--folds", "2"]
@@ -167,6 +230,17 @@ def test_real_runs(printed, shared_data, tmp_path):
     ("args", "message"),
     [
         (["a.run"], "give 2 to 26 systems, got 1"),
+        (["a.run", "b.run"], "no such file: a.run"),
+        (["=a.run", "b.run"], "the name of a system must be printable, got ''"),
+        (["a\nb=a.run", "b.run"], "the name of a system must be printable, got 'a\\nb'"),
+        (
+            ["a", "b", "--test", "t", "--correction", "tukey"],
+            "--correction tukey is a permutation test of its own, got t",
+        ),
+        (["a", "b", "--plot", "{0}/none/plot.png"], "no such folder: {0}/none"),
+        (["{0}/good.run", "{0}/one_year.run"], "{0}/one_year.run: `run` must rank queries of"),
+        (["{0}/good.run", "{0}/odd.run"], "(--order rank, --order score)"),
+        (["{0}/good.run", "{0}/latin.run"], "{0}/latin.run"),
         (["x/a.run", "y/a.run"], "two systems are called a: name them, NAME=y/a.run"),
         (["a.run", "b.run", "--data-dir", "{0}"], "a.run"),
         (["a", "b", "--du-div", "x", "--folds", "2"], "--du-div takes no --year, --data-dir, "),
@@ -174,9 +248,14 @@ def test_real_runs(printed, shared_data, tmp_path):
     ],
 )
 def test_refusals(example, trec, capsys, args, message):
+    (trec / "one_year.run").write_text("7 Q0 d0 1 1 t\n", encoding="utf-8")
+    (trec / "odd.run").write_text("51 Q0 d0 1 1 t\n51 Q0 d1 2 3 t\n", encoding="utf-8")
+    (trec / "latin.run").write_bytes(b"51 Q0 d\xe9 1 1 t\n")
+    if args[0].startswith("{0}"):
+        args = [*args, "--year", "2010", "--data-dir", "{0}"]
     with warnings.catch_warnings(), pytest.raises(SystemExit):
         example["main"]([arg.format(trec) for arg in args])
-    assert message in capsys.readouterr().err
+    assert message.format(trec) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -185,6 +264,7 @@ def test_refusals(example, trec, capsys, args, message):
         ("no json", "Expecting value: line 1 column 1 (char 0)"),
         ("[1]", "a list"),
         ('{"7": {"x": 1}}', "no list for query 7"),
+        ('{"7": ["x"], "8": [], "7": []}', "'7' twice"),
     ],
 )
 def test_rankings_that_are_none(example, shared_data, tmp_path, capsys, text, got):
