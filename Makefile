@@ -3,12 +3,13 @@ PYTHON ?= python3
 EXAMPLES := -e '.[examples,trec]'
 OLDEST := 'evaluate==0.4.3' 'datasets==3.6.*' 'numpy==1.26.*'
 
-.PHONY: help demo export spaces test test-all test-oldest test-newest test-peers bench lint clean
+.PHONY: help demo copies export spaces test test-all test-oldest test-newest test-peers bench lint clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo      score the baselines on the embedded sample"
 	@echo "make test      the tests of the core"
+	@echo "make copies    copy metrics/common/ into the folders of the metrics that use it"
 	@echo "make export    datasets on disk as Parquet: QUOTER=DIR DU_DIV=DIR TREC_WEB=DIR OUT=DIR"
 	@echo "make spaces    the Hub Spaces of both metrics: build/spaces"
 	@echo "make test-all  the tests with torch, ranx and a browser, and on the oldest and newest versions supported"
@@ -18,6 +19,9 @@ help:
 
 demo: .venv/.ready-demo
 	HF_HOME=$(CURDIR)/.venv/hf .venv/bin/python examples/score_baselines.py
+
+copies:
+	@$(PYTHON) .ci/copies.py
 
 # make export OUT=build/datasets QUOTER=DIR DU_DIV=DIR TREC_WEB=DIR: those that are named
 OUT ?= build/datasets
