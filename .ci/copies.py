@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copy what metrics share into the folders that use it: `make copies`.
 
-`evaluate.load` and a Hub Space see one folder alone, so a metric cannot import from above it. What is
-shared is written once, in metrics/common/, and a file that imports `common_NAME` gets a copy of
-metrics/common/NAME.py beside it (in space/, of metrics/common/space/NAME.py), with what that imports.
+`evaluate.load` and a Hub Space see one folder alone, so a metric cannot import from above it. What
+is shared is written once, in metrics/common/, and a file that imports `common_NAME` gets a copy of
+metrics/common/NAME.py beside it (in space/, of metrics/common/space/NAME.py), with all that the
+copy imports.
 """
 
 import argparse

@@ -9,7 +9,7 @@ The tables of cards/paired_significance.md are what it prints.
 
 import numpy as np
 from numpy.typing import NDArray
-from quotediv.metrics.paired_significance import intervals as iv
+from quotediv.metrics.paired_significance import common_intervals as iv
 from quotediv.metrics.paired_significance import scoring as sg
 from scipy import stats
 

@@ -31,6 +31,7 @@ import ray
 from numpy.typing import NDArray
 from quotediv.metrics.quoter_rank import scoring as quoter_scoring
 from quotediv.metrics.search_diversity import scoring as diversity_scoring
+from quotediv.metrics.search_diversity.blocks import figures
 
 REPO = Path(__file__).resolve().parent.parent
 BATCH = 4096  # queries that a worker scores at a time
@@ -86,16 +87,17 @@ def score_documents(batch: pa.Table) -> pa.Table:
     if np.isnan(scores).any():
         raise ValueError("`scores` must hold no NaN")
     scores, labels = scores[:, ::-1], labels[:, ::-1].astype(bool)  # the later row first
-    values = diversity_scoring.figures(
+    asked = [(name, k) for k in sorted(K, reverse=True) for name in diversity_scoring.FIGURES]
+    values = figures(
         np.ascontiguousarray(labels.transpose(2, 1, 0)),
         np.argsort(-scores, axis=1, kind="stable")[:, : max(K)].T,
         n_docs=np.full(len(scores), scores.shape[1]),
         n_subtopics=labels.any(axis=1).sum(axis=1),
         protocol="standard",
         alpha=ALPHA,
-        k=K,
+        asked=asked,
     )
-    return pa.table(values)
+    return pa.table({f"{name}@{k}": value for (name, k), value in zip(asked, values, strict=True)})
 
 
 # In the process that aggregates ---------------------------------------------------------------

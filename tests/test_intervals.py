@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from quotediv.metrics.quoter_rank import intervals as iv
+from quotediv.metrics.quoter_rank import common_intervals as iv
 from support import METRICS, ROOT, load
 
 stats = pytest.importorskip("scipy.stats", reason="intervals need scipy")
@@ -169,7 +169,7 @@ RANKS = {"predictions": [1, 3, 0, 2, 9, 30], "references": [1, 2, 0, 1, 1, 4]}
 def test_one_file():
     """Each folder stands alone: the same module in each."""
     folders = (*METRICS, "paired_significance")
-    files = {(ROOT / "metrics" / name / "intervals.py").read_bytes() for name in folders}
+    files = {(ROOT / "metrics" / name / "common_intervals.py").read_bytes() for name in folders}
     assert len(files) == 1
 
 

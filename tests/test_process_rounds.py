@@ -29,10 +29,17 @@ def tried(metric, **options):
         result = str(error)
     return [result, len(metric), time.monotonic() - start]
 
-for case, ids in (("str and int", [[0, 1], ["2", "3"]]), ("ids in 1 only", [None, [0, 1]])):
+conflicts = {
+    "str and int": [[0, 1], ["2", "3"]],
+    "ids in 1 only": [None, [0, 1]],
+    "two queries of one id": [[0, 1], [1, 2]],
+}
+for case, ids in conflicts.items():
     metric = made(case)
     metric.add_batch(**rows, query_ids=ids[process])
-    found[case] = [tried(metric), tried(metric)]
+    found[case] = [tried(metric)]
+    metric.add_batch(**rows, query_ids=[[0, 1], [2, 3]][process])
+    found[case].append(tried(metric))
 
 remove = os.remove
 
@@ -66,17 +73,28 @@ def results(tmp_path_factory):
     return found
 
 
+DROPPED = "; the rows of all processes are dropped: add them again"
+
+
 @both
 @pytest.mark.parametrize(
     ("case", "message"),
-    [("str and int", "be all str or all int"), ("ids in 1 only", "for all queries or for none")],
+    [
+        ("str and int", "be all str or all int"),
+        ("ids in 1 only", "be given for all queries or for none"),
+        ("two queries of one id", "name one query each, got 1 at query 2"),
+    ],
 )
-def test_ids_that_do_not_agree_are_refused_for_good(results, name, case, message):
+def test_ids_in_conflict_end_the_round_of_all_processes(results, name, case, message):
+    """No call could mend the rows, so none of them stays to be refused again and again."""
     first, other = (each[case] for each in results[name])
-    for text, rows, _ in first:
-        assert f"`query_ids` must {message}" in text or message in text
-        assert rows == 4
-    assert [result for result, _, _ in other] == [None, None]
+    text, rows, _ = first[0]
+    assert text.startswith(f"`query_ids` must {message}")
+    assert text.endswith(DROPPED)
+    assert rows == 0
+    assert other[0][:2] == [None, 0]
+    assert "|n:4|" in first[1][0]  # the next round is scored
+    assert other[1][:2] == [None, 0]
 
 
 @both

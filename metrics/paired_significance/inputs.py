@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .options import InputTypeError, Plain, message
+from .common_checks import InputTypeError, Plain, message
 
 Floats = NDArray[np.float64]
 

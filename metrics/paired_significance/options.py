@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of `paired_significance`, their checks, and the one form of its error messages."""
+"""The options of `paired_significance` and their checks."""
 
-import reprlib
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 80
+from .common_checks import (
+    InputTypeError,
+    Interval,
+    check_bool,
+    check_choice,
+    check_interval,
+    message,
+)
 
 TESTS = ("permutation", "t", "wilcoxon")
 CORRECTIONS = ("holm", "bh", "tukey")
-
-
-class InputTypeError(TypeError, ValueError):
-    """Input of a wrong type; code that guards with `except ValueError` catches it too."""
 
 
 class Options(NamedTuple):
@@ -23,13 +21,23 @@ class Options(NamedTuple):
 
     test: str
     greater_is_better: bool
-    confidence_level: float | None
+    interval: Interval | None
     n_resamples: int
     random_state: int
 
+    @property
+    def signature(self) -> str:
+        """What names the p-values, but for a correction."""
+        return f"n_resamples:{self.n_resamples}|random_state:{self.random_state}"
+
 
 def check_options(
-    test: Any, greater_is_better: Any, confidence_level: Any, n_resamples: Any, random_state: Any
+    *,
+    test: Any,
+    greater_is_better: Any,
+    confidence_level: Any,
+    n_resamples: Any,
+    random_state: Any,
 ) -> Options:
     """Check the options.
 
@@ -38,22 +46,9 @@ def check_options(
         TypeError: a value of a wrong type.
     """
     check_choice("test", test, TESTS)
-    if not isinstance(greater_is_better, (bool, np.bool_)):
-        raise InputTypeError(message("greater_is_better", "be a bool", greater_is_better))
-    for name, value, least in (("n_resamples", n_resamples, 1), ("random_state", random_state, 0)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < least:
-            error = ValueError if whole else InputTypeError
-            raise error(message(name, f"be an int >= {least}", value))
-    if confidence_level is not None:
-        real = isinstance(confidence_level, (float, np.floating))
-        if not real or not 0 < confidence_level < 1:
-            error = ValueError if real else InputTypeError
-            rule = "be None or a float between 0 and 1"
-            raise error(message("confidence_level", rule, confidence_level))
-        confidence_level = float(confidence_level)
-    resamples = confidence_level, int(n_resamples), int(random_state)
-    return Options(test, bool(greater_is_better), *resamples)
+    better = check_bool("greater_is_better", greater_is_better)
+    interval = check_interval(confidence_level, n_resamples, random_state)
+    return Options(test, better, interval, int(n_resamples), int(random_state))
 
 
 def check_correction(correction: Any, test: str) -> None:
@@ -67,22 +62,3 @@ def check_correction(correction: Any, test: str) -> None:
         hint = "Tukey's is a permutation test of its own"
         rule = "be None, 'holm' or 'bh' where `test` is not 'permutation'"
         raise ValueError(message("correction", rule, correction, hint=hint))
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Raise unless `value` is one of `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        error = ValueError if isinstance(value, str) else InputTypeError
-        raise error(message(name, f"be one of {', '.join(map(repr, choices))}", value))
-
-
-class Plain(str):
-    """Words of ours in the place of a value: shown without quotes."""
-
-
-def message(name: str, rule: str, got: Any, query: Any = None, hint: str = "") -> str:
-    """`name` must <rule>, got <value> at query 17; <what to do>."""
-    got = got.tolist() if isinstance(got, (np.ndarray, np.generic)) else got
-    shown = got if isinstance(got, Plain) else _SHORT.repr(got)
-    place = "" if query is None else f" at query {query}"
-    return f"`{name}` must {rule}, got {shown}{place}{'; ' + hint if hint else ''}"

@@ -2,7 +2,6 @@
 """`paired_significance`: paired tests and intervals, as a Hugging Face `evaluate` comparison."""
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any
@@ -11,9 +10,11 @@ import datasets
 import evaluate
 import numpy as np
 
+from .common_checks import InputTypeError, Plain, message, warn
+from .common_defaults import WithDefaults
+from .common_intervals import intervals, normal_distribution
 from .inputs import read_systems
-from .intervals import intervals, normal_distribution
-from .options import InputTypeError, Options, Plain, check_correction, check_options, message
+from .options import Options, check_correction, check_options
 from .scoring import (
     Floats,
     benjamini_hochberg,
@@ -105,23 +106,20 @@ CORRECTED: dict[str | None, Callable[[Floats], Floats]] = {
 }
 
 
-class PairedSignificance(evaluate.Comparison):
+class PairedSignificance(WithDefaults, evaluate.Comparison):
     """Difference of two systems over the same queries, its interval and its p-value."""
+
+    OPTIONS_OF = ("compute", "compare")
 
     _added: Floats  # (2, N)
     _ids: list[Any]  # of the N queries, or none
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._arguments = args, kwargs
         self._signature: str | None = None
         self._start_over()
-
-    def __reduce__(self) -> Any:
-        """Copy and pickle without evaluate's copies of the methods, which are made again."""
-        made_by_evaluate = ("compute", "add", "add_batch")
-        state = {name: value for name, value in vars(self).items() if name not in made_by_evaluate}
-        return _restored, (type(self), *self._arguments), state
+        options = check_options(**self.default_options("compute"))
+        check_correction(self.default_options("compare")["correction"], options.test)
 
     def _info(self) -> evaluate.ComparisonInfo:
         number = datasets.Value("float64")
@@ -175,7 +173,11 @@ class PairedSignificance(evaluate.Comparison):
         If it raises, what was added before stays.
         """
         options = check_options(
-            test, greater_is_better, confidence_level, n_resamples, random_state
+            test=test,
+            greater_is_better=greater_is_better,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            random_state=random_state,
         )
         if self.num_process > 1:
             hint = "gather the figures in one process"
@@ -214,7 +216,11 @@ class PairedSignificance(evaluate.Comparison):
             A list of dicts, system1, system2, what `compute` returns and p_corrected.
         """
         options = check_options(
-            test, greater_is_better, confidence_level, n_resamples, random_state
+            test=test,
+            greater_is_better=greater_is_better,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            random_state=random_state,
         )
         check_correction(correction, test)
         if not isinstance(systems, Mapping) or len(systems) < 2:
@@ -248,9 +254,8 @@ class PairedSignificance(evaluate.Comparison):
         return np.hstack([self._added, figures]), self._ids + ids
 
     def _sign(self, options: Options, n: int, correction: str = "") -> None:
-        resamples = f"n_resamples:{options.n_resamples}|random_state:{options.random_state}"
         test = f"{self.name}|test:{options.test}{correction}"
-        self._signature = f"{test}|{resamples}|n:{n}|version:{__version__}"
+        self._signature = f"{test}|{options.signature}|n:{n}|version:{__version__}"
 
     def _start_over(self) -> None:
         self._added = np.empty((2, 0))
@@ -258,10 +263,6 @@ class PairedSignificance(evaluate.Comparison):
 
     def _compute(self, **kwargs: Any) -> Any:
         raise NotImplementedError  # `compute` does it
-
-
-def _restored(kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return kind(*args, **kwargs)
 
 
 def _refuse_unknown(arguments: Mapping[str, Any], taken: str) -> None:
@@ -310,23 +311,17 @@ def _p_values(differences: Floats, options: Options) -> Floats:
         return np.array([wilcoxon_p_value(row) for row in differences])
     found = [t_p_value(row) for row in differences]
     if any(constant for _, constant in found):
-        warnings.warn(
-            "all differences are the same and not 0: p = 0 says no more than that", stacklevel=4
-        )
+        warn("all differences are the same and not 0: p = 0 says no more than that")
     return np.array([p for p, _ in found])
 
 
 def _intervals(differences: Floats, options: Options) -> list[dict[str, list[float]]]:
     """Interval of the mean of each row, if one is asked for; all rows share the resamples."""
-    if options.confidence_level is None:
+    if options.interval is None:
         return [{} for _ in differences]
     normal_distribution()
-    found = intervals(
-        {str(pair): row for pair, row in enumerate(differences)},
-        confidence_level=options.confidence_level,
-        n_resamples=options.n_resamples,
-        random_state=options.random_state,
-    )
+    values = {str(pair): row for pair, row in enumerate(differences)}
+    found = intervals(values, **options.interval._asdict())
     return [{"confidence_interval": interval} for interval in found.values()]
 
 

@@ -3,15 +3,15 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .options import InputTypeError, Plain, message
+from .common_arrays import all_strings, is_array, is_scalar, to_numpy
+from .common_checks import InputTypeError, Plain, message
+from .ranks import Ints, Ranks
 from .scoring import rank_of_gold
-
-Ints = NDArray[np.int64]
 
 KINDS = ("scores", "ranking", "ranks")
 LAST_TIED_RANK = 10_000_000  # the sums of 1 / rank up to here take 80 MB
@@ -20,17 +20,9 @@ A_POSITION = "be one gold a query, an int, its position in the row"
 A_CANDIDATE = "be one gold a query, a str or an int"
 
 
-class Batch(NamedTuple):
-    """Queries of one kind, reduced to two integers each."""
-
-    kind: str
-    rank: Ints
-    tied: Ints
-
-
 def read_batch(
     predictions: Any, references: Any, *, kind: str | None, named: bool = False, start: int = 0
-) -> Batch:
+) -> tuple[str, Ranks]:
     """Check a batch of queries and reduce each to the rank of its gold.
 
     Args:
@@ -39,6 +31,8 @@ def read_batch(
         kind: the kind that the rows must have; None reads it from their type.
         named: whether the user named the kind; then ints can be scores.
         start: number of queries added before; errors count on from it.
+    Returns:
+        The kind of the rows, and the rows.
     Raises:
         ValueError: a value against the rules of its kind.
         TypeError: a container that holds no rows.
@@ -49,9 +43,9 @@ def read_batch(
         rule = f"have one row for each of the {len(references)} references"
         raise ValueError(message("predictions", rule, len(predictions)))
     if kind == "ranks":
-        return Batch(kind, *_read_ranks(predictions, references, start))
+        return kind, Ranks(*_read_ranks(predictions, references, start))
     ints_are_scores = named and kind == "scores"
-    if not _is_array(predictions):
+    if not is_array(predictions):
         return _read_rows(predictions, references, kind, ints_are_scores, start)
     if len(predictions.shape) != 2:
         hint, got = "give (N, C) scores or (N, K) positions", tuple(predictions.shape)
@@ -62,7 +56,7 @@ def read_batch(
     if dtype == "f" or (dtype in "iu" and ints_are_scores):
         _agree(kind, "scores", start)
         gold = _ints("references", references, A_POSITION, start)
-        return Batch("scores", *_rank_matrix(predictions, gold, start))
+        return "scores", Ranks(*_rank_matrix(predictions, gold, start))
     rows = to_numpy(predictions).tolist()
     return _read_rows(rows, references, kind, ints_are_scores, start)
 
@@ -98,11 +92,11 @@ def _rank_matrix(scores: Any, gold: Ints, start: int) -> tuple[Ints, Ints]:
 
 def _read_rows(
     rows: list[Any], golds: Any, kind: str | None, ints_are_scores: bool, start: int
-) -> Batch:
+) -> tuple[str, Ranks]:
     """Read a list of rows: ragged scores, or rankings of strings or of positions."""
     if kind in (None, "ranking") and (ranks := _rank_strings(rows, golds)):
         rank = np.array(ranks, np.int64)
-        return Batch("ranking", rank, np.minimum(rank, 1))
+        return "ranking", Ranks(rank, np.minimum(rank, 1))
     typed = [_typed_row(row, start + i) for i, row in enumerate(rows)]
     scores = (float, int) if ints_are_scores else (float,)
     for query, (_, row_type) in enumerate(typed, start):
@@ -113,10 +107,10 @@ def _read_rows(
         gold = _ints("references", golds, A_POSITION, start)
         pairs = [_rank_scores(row, gold[i : i + 1], start + i) for i, (row, _) in enumerate(typed)]
     else:
-        golds = to_numpy(golds).tolist() if _is_array(golds) else golds
+        golds = to_numpy(golds).tolist() if is_array(golds) else golds
         pairs = [_rank_ranking(*row, golds[i], start + i) for i, row in enumerate(typed)]
     rank, tied = np.array(pairs, np.int64).reshape(-1, 2).T
-    return Batch(kind, rank, tied)
+    return kind, Ranks(rank, tied)
 
 
 def _rank_scores(row: Any, gold: Ints, query: int) -> tuple[int, int]:
@@ -129,9 +123,7 @@ def _rank_strings(rows: list[Any], golds: Any) -> list[int] | None:
     """Ranks of the golds in lists of strings; None if anything is not as it should be."""
     ranks = []
     for row, gold in zip(rows, golds, strict=True):
-        try:
-            "".join(row)  # the fastest way to see that all are strings
-        except TypeError:
+        if not all_strings(row):
             return None
         if type(row) is not list or type(gold) is not str or len(set(row)) != len(row) or not row:
             return None
@@ -142,7 +134,7 @@ def _rank_strings(rows: list[Any], golds: Any) -> list[int] | None:
 def _rank_ranking(row: Any, row_type: Any, gold: Any, query: int) -> tuple[int, int]:
     """Rank of the gold in one list of candidates, best first, and 1; (0, 0) if it is missing."""
     row = row.tolist() if isinstance(row, np.ndarray) else row
-    gold = gold.item() if _is_scalar(gold) else gold
+    gold = gold.item() if is_scalar(gold) else gold
     if type(gold) not in (str, int):
         hint = "repeat the query for each of its golds" if isinstance(gold, (list, tuple)) else ""
         raise ValueError(message("references", A_CANDIDATE, gold, query, hint))
@@ -179,7 +171,7 @@ def _rows(name: str, values: Any) -> Any:
         values = values.to_numpy()
     if hasattr(values, "column_name"):  # a column of datasets
         values = values[:]
-    if _is_array(values) and not hasattr(values, "toarray") and len(values.shape):
+    if is_array(values) and not hasattr(values, "toarray") and len(values.shape):
         return values.tolist() if getattr(values.dtype, "kind", "") in tuple("OUST") else values
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
         return list(values)
@@ -191,7 +183,7 @@ def _rows(name: str, values: Any) -> Any:
 
 def _typed_row(row: Any, query: int) -> tuple[Any, Any]:
     """One query's candidates as a list or a 1-D array, and their type: float, int, str or None."""
-    if hasattr(row, "iloc") or _is_array(row):
+    if hasattr(row, "iloc") or is_array(row):
         row = to_numpy(row)
         if row.ndim == 1 and row.dtype.kind in "fiu":
             return row, None if not len(row) else float if row.dtype.kind == "f" else int
@@ -201,7 +193,7 @@ def _typed_row(row: Any, query: int) -> tuple[Any, Any]:
         raise InputTypeError(message("predictions", "be a list a query", row, query, hint))
     types = set(map(type, row))
     if not types <= {float, int, str}:
-        row = [value.item() if _is_scalar(value) else value for value in row]
+        row = [value.item() if is_scalar(value) else value for value in row]
         types = set(map(type, row))
     if types == {str} or (types and types <= {float, int}):
         return row, str if str in types else float if float in types else int
@@ -223,40 +215,19 @@ def _comparable(row: Any) -> NDArray[Any]:
 
 def _ints(name: str, values: Any, rule: str, start: int) -> Ints:
     """(N,) int64 from an array, a tensor or a list of ints; nothing is rounded."""
-    if _is_array(values):
+    if is_array(values):
         values = to_numpy(values)
         if values.ndim != 1 or values.dtype.kind not in "iu":
             got = f"{values.dtype} of shape {values.shape}"
             raise ValueError(f"`{name}` must {rule}, got {got} from query {start} on")
     else:
-        values = [value.item() if _is_scalar(value) else value for value in values]
+        values = [value.item() if is_scalar(value) else value for value in values]
         values = np.array([*values, None], dtype=object)[:-1]  # None: a list stays one value
         wrong = np.array([type(value) is not int for value in values], bool)
         _refuse(name, rule, wrong, values, start)
     large = (values >= 2**62) | (values <= -(2**62))
     _refuse(name, f"{rule}, below 2**62", large, values, start)
     return np.asarray(values, np.int64)
-
-
-def _is_array(values: Any) -> bool:
-    array = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__getitem__")
-    return array and not isinstance(values, np.ma.MaskedArray)  # what is masked is no value
-
-
-def _is_scalar(value: Any) -> bool:
-    if isinstance(value, (np.datetime64, np.timedelta64, np.ma.MaskedArray)):
-        return False
-    return getattr(value, "ndim", None) == 0 and hasattr(value, "item")
-
-
-def to_numpy(values: Any) -> NDArray[Any]:
-    """An array of an array or a tensor; bfloat16, which numpy lacks, becomes float32, exactly."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
-        return np.asarray(values.numpy())
-    array = np.asarray(values)
-    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 # Refusals

@@ -3,21 +3,12 @@
 
 Every figure is computed from two integers a query: `rank`, 1 + the number of candidates above the
 gold (0 where the gold is not in the list), and `tied`, the number of candidates tied with the gold,
-the gold included (0 where the rank is 0).
-
-| key | function |
-|---|---|
-| MRR | `reciprocal_rank` |
-| NDCG@k | `ndcg` |
-| Recall@k | `recall` |
-| MeanRank, MedianRank, RankVariance | `rank_statistics` |
-
-A new figure is a function of `(rank, tied)` here and an entry in `per_query_figures`.
+the gold included (0 where the rank is 0). A new figure is a function of them and a row of `FIGURES`.
 """
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +16,74 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+PROTOCOLS = ("standard", "released", "recipe")
 RELEASED_BATCH = 64
 CHUNK_SCORES = 1 << 18  # scores compared at a time: they stay in the cache
+
+
+class Figure(NamedTuple):
+    """A figure: a mean of values, one a query, or a statistic of all ranks."""
+
+    greater_is_better: bool
+    has_depth: bool
+    of_query: Callable[[Ints, Ints, int], Floats] | None  # (rank, tied, k) -> (N,) values
+    of_all: Mapping[str, Callable[..., float]]  # by protocol: of the values, else of (rank, tied)
+
+
+FIGURES = {
+    "MRR": Figure(
+        greater_is_better=True,
+        has_depth=False,
+        of_query=lambda rank, tied, k: reciprocal_rank(rank, tied),
+        of_all={
+            "standard": lambda values: mean(values),
+            "released": lambda values: mean_of_batch_means(values),
+            "recipe": lambda values: mean(values),
+        },
+    ),
+    "NDCG": Figure(
+        greater_is_better=True,
+        has_depth=True,
+        of_query=lambda rank, tied, k: ndcg(rank, tied, k),
+        of_all={
+            "standard": lambda values: mean(values),
+            "released": lambda values: mean_of_batch_means(values),
+            "recipe": lambda values: mean(values),
+        },
+    ),
+    "Recall": Figure(
+        greater_is_better=True,
+        has_depth=True,
+        of_query=lambda rank, tied, k: recall(rank, tied, k),
+        of_all=dict.fromkeys(PROTOCOLS, lambda values: mean(values)),
+    ),
+    "MeanRank": Figure(
+        greater_is_better=False,
+        has_depth=False,
+        of_query=None,
+        of_all={
+            "standard": lambda rank, tied: mean(mean_rank(rank, tied)),
+            "released": lambda rank, tied: mean(mean_rank(rank, tied) - 1),
+            "recipe": lambda rank, tied: mean(mean_rank(rank, tied)),
+        },
+    ),
+    "MedianRank": Figure(
+        greater_is_better=False,
+        has_depth=False,
+        of_query=None,
+        of_all=dict.fromkeys(PROTOCOLS, lambda rank, tied: median(mean_rank(rank, tied))),
+    ),
+    "RankVariance": Figure(
+        greater_is_better=False,
+        has_depth=False,
+        of_query=None,
+        of_all={
+            "standard": lambda rank, tied: rank_variance(rank, tied),
+            "released": lambda rank, tied: math.sqrt(rank_variance(rank, tied)),
+            "recipe": lambda rank, tied: rank_variance(rank, tied),
+        },
+    ),
+}
 
 
 def rank_of_gold(scores: NDArray[Any], gold: NDArray[Any]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
@@ -188,8 +245,8 @@ def mean_rank(rank: Ints, tied: Ints) -> Floats:
     return rank + (tied - 1) / 2
 
 
-def rank_statistics(rank: Ints, tied: Ints, protocol: str = "standard") -> dict[str, float]:
-    """Mean, median and population variance of the gold's rank.
+def rank_variance(rank: Ints, tied: Ints) -> float:
+    """Population variance of the gold's rank, ddof 0.
 
     RankVariance = Var(m) + (N - 1) / N * mean((tied^2 - 1) / 12), m = `mean_rank`, is the mean of
     the population variance over all orders of the ties: a rank that is uniform over `tied` places
@@ -198,57 +255,17 @@ def rank_statistics(rank: Ints, tied: Ints, protocol: str = "standard") -> dict[
     Args:
         rank: (N,) int, >= 1, N >= 1.
         tied: (N,) int, >= 1.
-        protocol: under "released", as the QuoteR authors' test code prints them, MeanRank counts
-            from 0, MedianRank from 1 and RankVariance is a standard deviation.
     Returns:
-        MeanRank, MedianRank (of the mean ranks) and RankVariance (ddof 0), lower is better.
+        >= 0, lower is better. The QuoteR authors' test code prints its square root ("released").
     """
     ranks = mean_rank(rank, tied)
-    center = mean(ranks)
     within = mean((tied.astype(np.float64) ** 2 - 1) / 12) * (len(rank) - 1) / len(rank)
-    variance = mean((ranks - center) ** 2) + within
-    released = protocol == "released"
-    return {
-        "MeanRank": mean(ranks - 1) if released else center,
-        "MedianRank": float(np.median(ranks)),
-        "RankVariance": math.sqrt(variance) if released else variance,
-    }
+    return mean((ranks - mean(ranks)) ** 2) + within
 
 
-def per_query_figures(
-    rank: Ints, tied: Ints, *, ndcg_k: Iterable[int], recall_k: Iterable[int]
-) -> dict[str, Floats]:
-    """Every figure that is a mean over queries, one value a query.
-
-    Args:
-        rank: (N,) int, 0 if the gold is missing.
-        tied: (N,) int.
-        ndcg_k: depths of NDCG.
-        recall_k: depths of Recall.
-    Returns:
-        {key: (N,) float64 in [0, 1]}, higher is better.
-    """
-    return {
-        "MRR": reciprocal_rank(rank, tied),
-        **{f"NDCG@{k}": ndcg(rank, tied, k) for k in ndcg_k},
-        **{f"Recall@{k}": recall(rank, tied, k) for k in recall_k},
-    }
-
-
-def averages(values: dict[str, Floats], protocol: str = "standard") -> dict[str, float]:
-    """Mean over queries of every figure of `per_query_figures`.
-
-    Args:
-        values: {key: (N,) float64}, N >= 1.
-        protocol: under "released", as in the QuoteR authors' test code, MRR and NDCG are means of
-            the means of consecutive batches of 64 queries, the last one shorter.
-    """
-    return {
-        key: mean_of_batch_means(value)
-        if protocol == "released" and not key.startswith("Recall")
-        else mean(value)
-        for key, value in values.items()
-    }
+def median(values: Floats) -> float:
+    """Median of N >= 1 values; of an even number the mean of the two in the middle."""
+    return float(np.median(values))
 
 
 def mean(values: Floats) -> float:
@@ -257,6 +274,9 @@ def mean(values: Floats) -> float:
 
 
 def mean_of_batch_means(values: Floats, size: int = RELEASED_BATCH) -> float:
-    """Mean of the means of consecutive batches of `size` queries, the last one shorter."""
+    """Mean of the means of consecutive batches of `size` queries, the last one shorter.
+
+    So the QuoteR authors' test code averages MRR and NDCG.
+    """
     starts = range(0, len(values), size)
     return mean(np.array([mean(values[start : start + size]) for start in starts]))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of document ids, and where ranked ids stand among the documents of their query."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .queries import runs, starts
+from .common_rows import runs, starts
 
 Ints = NDArray[np.integer[Any]]
 Words = NDArray[np.uint64]
@@ -49,6 +50,27 @@ def _words(ids: pa.Array) -> Words:
     windows = np.lib.stride_tricks.sliding_window_view(padded, 8)
     words = np.ascontiguousarray(windows[offsets[:-1] - first]).view(">u8")[:, 0]
     return words.astype(np.uint64) & _BYTES[lengths]
+
+
+def hash_ids(ids: list[tuple[pa.Array, Ints]], queries: int) -> NDArray[np.uint64]:
+    """A number for each query; two are equal if the queries' ids are, in the same order.
+
+    Args:
+        ids: pairs of Arrow large strings, query by query, and how many of them each query has.
+        queries: number of queries.
+    """
+    hashes = [hashlib.blake2b(digest_size=8) for _ in range(queries)]
+    for strings, lengths in ids:
+        if not len(strings):
+            continue
+        offsets = np.frombuffer(strings.buffers()[1], np.int64)[strings.offset :]
+        text = memoryview(strings.buffers()[2] or b"")
+        ends = np.cumsum(lengths).tolist()
+        for state, start, end in zip(hashes, [0, *ends], ends, strict=False):
+            own = offsets[start : end + 1]
+            state.update(np.append(end - start, np.diff(own)).tobytes())
+            state.update(text[own[0] : own[-1]])
+    return np.array([int.from_bytes(state.digest(), "big") for state in hashes], np.uint64)
 
 
 def order_docs(docs: Words, n_docs: Ints) -> tuple[Ints, int | None]:

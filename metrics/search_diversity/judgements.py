@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .options import InputTypeError, Plain, message
-from .queries import runs
-from .rankings import all_strings, is_scalar, to_numpy
+from .common_arrays import all_strings, is_scalar, to_numpy
+from .common_checks import InputTypeError, Plain, message
+from .common_rows import runs
 
 Ints = NDArray[np.integer[Any]]
 

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .options import InputTypeError, Plain, message
+from .common_arrays import all_strings, is_array, is_scalar, to_numpy
+from .common_checks import InputTypeError, Plain, message
 
 Ints = NDArray[np.integer[Any]]
 
@@ -146,35 +147,3 @@ def _string_array(flat: list[str]) -> pa.Array:
         return pa.array(flat, pa.large_string())
     except UnicodeEncodeError:
         raise ValueError(message("predictions", "be valid Unicode", Plain("a surrogate"))) from None
-
-
-def is_array(values: Any) -> bool:
-    """Whether it is an array or a tensor; what is masked is no value."""
-    array = hasattr(values, "shape") and hasattr(values, "dtype") and hasattr(values, "__getitem__")
-    return array and not isinstance(values, np.ma.MaskedArray)
-
-
-def all_strings(values: list[Any]) -> bool:
-    """Whether all are str: joining them is the fastest way to see it."""
-    try:
-        "".join(values)
-    except TypeError:
-        return False
-    return True
-
-
-def is_scalar(value: Any) -> bool:
-    """Whether `item()` gives its value: not a time, not a masked value."""
-    if isinstance(value, (np.datetime64, np.timedelta64, np.ma.MaskedArray)):
-        return False
-    return getattr(value, "ndim", None) == 0 and hasattr(value, "item")
-
-
-def to_numpy(values: Any) -> NDArray[Any]:
-    """An array of an array or a tensor; bfloat16, which numpy lacks, becomes float32, exactly."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
-        return np.asarray(values.numpy())
-    array = np.asarray(values)
-    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array

@@ -1,13 +1,13 @@
+# A copy of metrics/common/query_ids.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
 """`query_ids`: how rows are found that a distributed sampler repeated."""
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from .options import InputTypeError, Plain, message
+from .common_checks import InputTypeError, Plain, message, warn
 
 Id = str | int
 LARGEST = 2**63
@@ -100,11 +100,8 @@ def count_once(ids: Sequence[Id], rows: Sequence[Hashable]) -> list[int]:
     """
     kept = list(new_rows(ids, rows, {}).values())
     if len(kept) < len(ids):
-        warnings.warn(
-            f"{len(ids) - len(kept)} of {len(ids)} rows repeat the `query_ids` of another and are "
-            "counted once",
-            stacklevel=3,
-        )
+        repeats = f"{len(ids) - len(kept)} of {len(ids)} rows"
+        warn(f"{repeats} repeat the `query_ids` of another and are counted once")
     return kept
 
 

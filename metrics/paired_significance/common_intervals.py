@@ -1,3 +1,4 @@
+# A copy of metrics/common/intervals.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
 """Bootstrap intervals over queries. Needs numpy; scipy only when an interval is asked for.
 

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`query_ids`: how rows are found that a distributed sampler repeated."""
+
+from collections.abc import Hashable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from .checks import InputTypeError, Plain, message, warn
+
+Id = str | int
+LARGEST = 2**63
+
+
+def read_ids(values: Any, *, rows: int, held: list[Id], start: int) -> list[Id]:
+    """Ids of a batch of queries; [] if it has none.
+
+    Args:
+        values: one str or int a query: a list, an array, a tensor or a column; or None.
+        rows: queries of the batch.
+        held: ids of the queries added before.
+        start: number of queries added before, which have ids as all have, or have none.
+    Raises:
+        ValueError: not one id a query; ids of two types; ids of some queries, but not of all.
+        TypeError: no rows of ids.
+    """
+    if values is None:
+        ids = []
+    elif _is_no_column(values):
+        raise InputTypeError(message("query_ids", "have one id a query", values))
+    else:
+        values = values.to_pylist() if hasattr(values, "to_pylist") else values
+        ids = [value.item() if hasattr(value, "item") else value for value in values]
+        if len(ids) != rows:
+            raise ValueError(message("query_ids", f"have one id for each of {rows} rows", len(ids)))
+    if rows and start and bool(ids) != bool(held):
+        got = Plain("some" if ids else "none")
+        raise ValueError(message("query_ids", "be given for all queries or for none", got, start))
+    kind = type(held[0] if held else ids[0]) if ids else str
+    for query, value in enumerate(ids, start):
+        if type(value) not in (str, int):
+            raise ValueError(message("query_ids", "be str or int", value, query))
+        if type(value) is int and not -LARGEST < value < LARGEST:
+            got = Plain("a larger int")
+            raise ValueError(message("query_ids", "be str, or int below 2**63", got, query))
+        if type(value) is not kind:
+            raise ValueError(message("query_ids", "be all str or all int", value, query))
+    return ids
+
+
+def _is_no_column(values: Any) -> bool:
+    """Whether it has no length, no order, or cells that are no ids."""
+    unordered = isinstance(values, (str, bytes, Mapping, Set))
+    if unordered or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
+        return True
+    masked = isinstance(values, np.ma.MaskedArray)
+    return masked or getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M")
+
+
+def refuse_different(ids: Sequence[Id | None]) -> None:
+    """Refuse ids that only some processes have, or that are str in one and int in another."""
+    if None in ids:
+        got = Plain("none from some processes")
+        raise ValueError(message("query_ids", "be given for all queries or for none", got))
+    if len(set(map(type, ids))) > 1:
+        got = Plain("str and int from different processes")
+        raise ValueError(message("query_ids", "be all str or all int", got))
+
+
+def new_rows(
+    ids: Sequence[Id], rows: Sequence[Hashable], held: Mapping[Id, Hashable], start: int = 0
+) -> dict[Id, int]:
+    """The first row of each id that no row before has.
+
+    Args:
+        ids: of a batch of queries.
+        rows: what stands for each of them; rows are the same if these are equal.
+        held: the rows of the ids before.
+        start: number of queries before these; errors count on from it.
+    Returns:
+        {id: index in `rows`}, ascending.
+    Raises:
+        ValueError: an id that another row has.
+    """
+    found: dict[Id, int] = {}
+    for index, (name, row) in enumerate(zip(ids, rows, strict=True)):
+        before = held[name] if name in held else rows[found.setdefault(name, index)]
+        if before != row:
+            hint = "another query has this id, and other predictions or references"
+            raise ValueError(message("query_ids", "name one query each", name, start + index, hint))
+    return found
+
+
+def count_once(ids: Sequence[Id], rows: Sequence[Hashable]) -> list[int]:
+    """Indices of the rows without those that repeat one before them; warns of them.
+
+    Raises:
+        ValueError: an id that two different rows have.
+    """
+    kept = list(new_rows(ids, rows, {}).values())
+    if len(kept) < len(ids):
+        repeats = f"{len(ids) - len(kept)} of {len(ids)} rows"
+        warn(f"{repeats} repeat the `query_ids` of another and are counted once")
+    return kept
+
+
+def sorted_by_number(ids: Sequence[Id]) -> list[int]:
+    """Indices that put the ids, ints or strings of digits, in ascending order."""
+    for query, name in enumerate(ids):
+        if isinstance(name, str) and not (name.isascii() and name.isdecimal()):
+            rule = "be ints, or strings of digits, under protocol 'released'"
+            hint = "its figures depend on the order of the queries"
+            raise ValueError(message("query_ids", rule, name, query, hint))
+    return sorted(range(len(ids)), key=lambda index: _number(ids[index]))
+
+
+def _number(name: Id) -> Any:
+    """A key that orders ints, or strings of digits of any length, as numbers."""
+    if isinstance(name, int):
+        return name
+    digits = name.lstrip("0")
+    return len(digits), digits

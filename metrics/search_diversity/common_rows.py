@@ -1,0 +1,90 @@
+# A copy of metrics/common/rows.py: edit that file, then run `make copies`.
+# SPDX-License-Identifier: Apache-2.0
+"""Queries as flat arrays: joined, picked, compared, passed between processes."""
+
+import abc
+import dataclasses
+import io
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.integer[Any]]
+Self = TypeVar("Self", bound="Rows")
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows(abc.ABC):
+    """Queries, one field after another in flat arrays.
+
+    A field holds one value a query or, if `LENGTHS` names it, one run of values a query.
+    """
+
+    LENGTHS: ClassVar[Mapping[str, str]] = {}  # fields of runs: the field with the runs' lengths
+
+    def __len__(self) -> int:
+        """Number of queries."""
+        return len(getattr(self, dataclasses.fields(self)[0].name))
+
+    def columns(self) -> dict[str, Any]:
+        """The arrays by the names of their fields."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @classmethod
+    @abc.abstractmethod
+    def none(cls: type[Self]) -> Self:
+        """Zero queries."""
+
+    @classmethod
+    def joined(cls: type[Self], parts: Iterable[Self]) -> Self:
+        """The queries of one or more parts in order."""
+        columns = zip(*(part.columns().values() for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    def take(self: Self, index: Any) -> Self:
+        """The queries at these indices."""
+        taken = {}
+        for name, values in self.columns().items():
+            if name not in self.LENGTHS:
+                taken[name] = values[index]
+                continue
+            length = getattr(self, self.LENGTHS[name])
+            row, column = runs(length[index])
+            taken[name] = values[starts(length)[index][row] + column]
+        return type(self)(**taken)
+
+    def fingerprints(self) -> list[bytes]:
+        """One for each query; two are equal if all that the rows hold of their queries is."""
+        cells = []
+        for name, values in self.columns().items():
+            lengths = self.LENGTHS.get(name)
+            n = np.ones(len(values), int) if lengths is None else getattr(self, lengths)
+            ends = (np.cumsum(n) * values.itemsize).tolist()
+            data = values.tobytes()
+            cells.append([data[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)])
+        return [b"".join(row) for row in zip(*cells, strict=True)]
+
+    def to_bytes(self) -> bytes:
+        """A form that `from_bytes` reads in another process."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **self.columns())
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls: type[Self], data: bytes) -> Self:
+        """The inverse of `to_bytes`."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return cls(**arrays)
+
+
+def starts(lengths: Ints) -> Ints:
+    """Index of the first element of each run in a flat array."""
+    return np.cumsum(lengths) - lengths
+
+
+def runs(lengths: Ints) -> tuple[Ints, Ints]:
+    """Row and column of every cell of a ragged array."""
+    row = np.arange(len(lengths)).repeat(lengths)
+    return row, np.arange(len(row)) - starts(lengths).repeat(lengths)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gains of ranked documents, and the ideal rankings of each protocol. Needs numpy only.
+
+The axes of the arrays are T subtopics in ascending order, n reference documents or K ranks, and Q
+queries. Subtopics come first, so that a sum over them is a left-to-right sum; queries come last, so
+that numpy's innermost loops are long ones.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+
+RECIPE_SCALE = 2.0**-64  # a power of two: exact, cancels, and keeps sums of 2**1023 finite
+
+
+def covered(labels: Bools, ranking: Ints) -> Bools:
+    """Subtopics of the document at each rank.
+
+    Args:
+        labels: (T, n, Q) bool.
+        ranking: (K, Q) int, index in n.
+    Returns:
+        (T, K, Q) bool.
+    """
+    subtopics, docs, queries = labels.shape
+    cells = ranking * queries + np.arange(queries)
+    return np.asarray(labels.reshape(subtopics, docs * queries).take(cells, axis=1))
+
+
+def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) -> Floats:
+    """Gain of the document at each rank, less for subtopics that documents above it cover.
+
+    g(i) = sum_{s in d_i} p_s (1 - alpha)^c_s(i), c_s(i) = documents above rank i that cover s
+
+    The power is a product made rank by rank, the sum goes from the first subtopic to the last:
+    any implementation that does so gets the same bits at any alpha.
+
+    Args:
+        covers: (T, K, Q) bool, subtopics of the document at each rank.
+        alpha: redundancy penalty in [0, 1].
+        weights: (T, Q) float64, p_s; 1 if None.
+    Returns:
+        (K, Q) float64 >= 0.
+    References:
+        Clarke et al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008.
+    """
+    subtopics, depth, queries = covers.shape
+    kind = _exact_type(alpha, depth, subtopics) if weights is None else np.float64
+    shown = covers.astype(kind)
+    left = np.ones((subtopics, queries), kind)  # (1 - alpha)^c
+    gains = np.zeros((depth, queries), kind)
+    for rank, gain in enumerate(gains):
+        worth = left if weights is None else left * weights
+        for share in shown[:, rank] * worth:
+            gain += share
+        left *= 1 - kind(alpha) * shown[:, rank]
+    return gains.astype(np.float64, copy=False)
+
+
+def _exact_type(alpha: float, depth: int, subtopics: int) -> Any:
+    """float32 where sums of powers of 1 - alpha are exact in it, and so equal to those of float64.
+
+    At alpha 0 and 1 they are integers, at 0.5 multiples of 2^-depth below 2^(bits of T).
+    """
+    exact = alpha in (0, 1) or (alpha == 0.5 and depth + subtopics.bit_length() <= 24)
+    return np.float32 if exact and subtopics < 2**24 else np.float64
+
+
+def recipe_gains(covers: Bools) -> Floats:
+    """Gain of the document at each rank in the benchmark description's recipe.
+
+    g(i) = (2^m - 1) (new / m), m = subtopics of d_i, new = those that no document above it covers;
+    0 if m = 0. In units of 2^64.
+
+    Args:
+        covers: (T, K, Q) bool, at most 1023 subtopics a document.
+    Returns:
+        (K, Q) float64 >= 0.
+    """
+    value = recipe_value(covers)
+    return value(novelty_gains(covers, 1.0))
+
+
+def recipe_value(labels: Bools) -> Callable[[Any], Floats]:
+    """The function new -> (2^m - 1) (new / m) of the documents in `labels`, (T, n, Q) bool."""
+    count = labels.sum(axis=0).astype(np.float64)
+    scale = (2.0**count - 1.0) * RECIPE_SCALE
+    return lambda new: scale * (new / np.maximum(count, 1.0))
+
+
+def greedy_gains(
+    labels: Bools,
+    alpha: float,
+    depth: int,
+    value: Callable[[Any], Floats] | None = None,
+) -> Floats:
+    """Gains of the ideal ranking: at each rank the document that gains most there.
+
+    Args:
+        labels: (T, n, Q) bool; of equal gains the first in n wins.
+        alpha: redundancy penalty in [0, 1].
+        depth: ranks to fill, <= n.
+        value: (n, Q) novelty gains -> (n, Q) gains, if they are not the same.
+    Returns:
+        (depth, Q) float64 >= 0. Not the largest possible DCG: greedy is an approximation.
+    References:
+        Clarke et al., SIGIR 2008; ndeval.c 4.5.
+    """
+    return greedy(labels, alpha, depth, value)[1]
+
+
+def greedy(
+    labels: Bools, alpha: float, depth: int, value: Callable[[Any], Floats] | None = None
+) -> tuple[Ints, Floats]:
+    """The ideal ranking, (depth, Q) int, index in n, and its gains: see `greedy_gains`."""
+    subtopics, docs, queries = labels.shape
+    kind = _exact_type(alpha, depth, subtopics)
+    shown = labels.astype(kind)
+    flat = shown.reshape(subtopics, docs * queries)
+    weights = np.ones((subtopics, queries), kind)
+    placed = np.zeros((docs, queries), bool)
+    gains, share = np.empty((2, docs, queries), kind)
+    order, ideal = np.zeros((depth, queries), np.intp), np.zeros((depth, queries))
+    for rank in range(depth):
+        gains[:] = 0
+        for label, weight in zip(shown, weights, strict=True):
+            gains += np.multiply(label, weight, out=share)
+        worth = gains if value is None else value(gains)
+        left = np.where(placed, -1, worth)
+        best = (left == left.max(axis=0)).argmax(axis=0)  # left.argmax(axis=0), but faster
+        cells = best * queries + np.arange(queries)
+        order[rank], ideal[rank] = best, worth.take(cells)
+        placed.ravel()[cells] = True
+        weights *= 1 - kind(alpha) * flat.take(cells, axis=1)
+    return order, ideal
+
+
+def count_order(labels: Bools, depth: int) -> Ints:
+    """Documents by number of subtopics, most first, equal ones as they stand in n.
+
+    Args:
+        labels: (T, n, Q) bool.
+        depth: ranks to fill, <= n.
+    Returns:
+        (depth, Q) int, index in n.
+    References:
+        chenyiqun/MA4DIV, which takes this order for the ideal one.
+    """
+    return np.argsort(-labels.sum(axis=0), axis=0, kind="stable")[:depth]
+
+
+def intent_gains(covers: Bools, weights: Floats) -> Floats:
+    """Chance that a user stops at each rank: a document satisfies its subtopics half the time.
+
+    e(i) = sum_{s in d_i} p_s (1/2) (1/2)^c_s(i), c_s(i) = documents above rank i that cover s
+
+    Args:
+        covers: (T, K, Q) bool.
+        weights: (T, Q) float64, p_s as of `intent_weights`.
+    Returns:
+        (K, Q) float64 >= 0.
+    """
+    return novelty_gains(covers, 0.5, weights * 0.5)
+
+
+def intent_weights(labels: Bools, n_docs: Ints | None, n_subtopics: Ints) -> Floats:
+    """Weight p_s of each subtopic: n_s / n, or 1 / S without `n_docs`.
+
+    Args:
+        labels: (T, n, Q) bool.
+        n_docs: (Q,) int, n, reference documents; n_s of them cover s.
+        n_subtopics: (Q,) int, S.
+    Returns:
+        (T, Q) float64, 0.0 for a subtopic that no document covers.
+    """
+    if n_docs is None:
+        return np.asarray(labels.any(axis=1) / np.maximum(n_subtopics, 1))
+    return np.asarray(labels.sum(axis=1) / np.maximum(n_docs, 1))
