@@ -163,6 +163,43 @@ def test_a_changed_reference_is_another_row():
         metric.add_batch(predictions=[["b", "a"]], references=[changed], query_ids=["q"])
 
 
+OTHER_DOCUMENTS = {
+    "judged": ([["a", "b"]], [{"a": ["1"], "c": []}]),
+    "ranked": ([["a", "z"]], [{"a": ["1"], "b": []}]),
+    "columns": ([["a", "b"]], [{"doc_ids": ["a", "bb"], "subtopics": [["1"], []]}]),
+    "parted elsewhere": ([["ab"]], [{"a": ["1"], "b": []}]),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_DOCUMENTS)
+@pytest.mark.parametrize("way", ["add_batch", "compute"])
+def test_other_documents_of_the_same_pattern_are_another_row(case, way):
+    metric = load("search_diversity")
+    metric.add_batch(predictions=[["a", "y"]], references=[{"a": ["1"], "b": []}], query_ids=["q"])
+    predictions, references = OTHER_DOCUMENTS[case]
+    with pytest.raises(ValueError, match="must name one query each, got 'q' at query 1"):
+        getattr(metric, way)(predictions=predictions, references=references, query_ids=["q"])
+    assert len(metric) == 1
+
+
+def test_the_same_documents_in_another_form_are_the_same_row():
+    pa = pytest.importorskip("pyarrow")
+    metric = load("search_diversity")
+    judged = {"a": ["1"], "b": [], "long-document-name": ["2"]}
+    columns = {"doc_ids": list(judged), "subtopics": list(judged.values())}
+    ranking = [["b", "a", "not judged"]]
+    table = pa.table({name: [column] for name, column in columns.items()})
+    for references in ([judged], [columns], table):
+        metric.add_batch(predictions=ranking, references=references, query_ids=["q"])
+    metric.add_batch(predictions=pa.array(ranking), references=table, query_ids=["q"])
+    result, warned = recorded(metric.compute)
+    expected, _ = recorded(
+        lambda: load("search_diversity").compute(predictions=ranking, references=[judged])
+    )
+    assert result == expected
+    assert warned[0] == "3 of 4 rows repeat the `query_ids` of another and are counted once"
+
+
 def test_order_and_repeats_of_labels_make_no_other_row():
     metric, ranking = load("search_diversity"), [["a", "b"]]
     for labels in (["1", "2"], ["2", "1"], ["1", "2", "2"]):

@@ -97,7 +97,8 @@ Inputs:
       subtopics.
 
     query_ids, optional, one str or int for each row, of all rows or of none: rows that repeat an id
-    with the same ranking and labels count once, with one warning; another row is an error.
+    with the same documents, ranking and labels count once, with one warning; another row is an
+    error.
 
 Options of compute:
     protocol (str): "standard", "released" or "recipe"; None is the config name, or "standard".
