@@ -12,7 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from texts import MAX_BYTES, UploadError, bound, checked, read_json, read_pasted, read_text
+from common_texts import (
+    KEYS,
+    MAX_BYTES,
+    UploadError,
+    bound,
+    checked,
+    read_json,
+    read_pasted,
+    read_text,
+)
 
 MAX_ROWS = 20_000
 MAX_VALUES = 5_000_000  # scores or candidates of all rows
@@ -24,7 +33,6 @@ NUMBER = re.compile(
     re.IGNORECASE,
 )
 COMMA = re.compile(r"^([+-]?[0-9]*),([0-9]+(?:[eE][+-]?[0-9]+)?)$")
-KEYS = '{"predictions": [...], "references": [...]}'
 COLUMNS = "rank and tied, or gold and, after it, one for each score or candidate"
 
 

@@ -1,3 +1,4 @@
+# A copy of metrics/common/space/tables.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
 """Tables of the page, and the link that saves one. The same file in each Space."""
 
@@ -7,6 +8,8 @@ import html
 import io
 from collections.abc import Sequence
 from typing import Any
+
+SHOWN = 100  # rows of the table of queries; the CSV file has all
 
 Row = Sequence[Any]
 
@@ -43,6 +46,12 @@ def scrolling(caption: str, inside: str, kind: str = "") -> str:
 def counted(n: int, what: str, many: str) -> str:
     """A number of things, as 1 query, 2 queries."""
     return f"{n:,} {what if n == 1 else many}"
+
+
+def queries_table(title: str, head: Sequence[str], rows: Sequence[Row]) -> str:
+    """The table of the worst queries, which come first, and a link that saves all of them."""
+    shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
+    return table(f"{title}, worst first: {shown}", head, rows[:SHOWN]) + csv_link(head, rows)
 
 
 def csv_link(head: Sequence[str], rows: Sequence[Row]) -> str:

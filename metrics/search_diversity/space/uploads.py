@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from texts import UploadError, bound, read_json, read_pasted, read_text
+from common_texts import KEYS, UploadError, bound, read_json, read_pasted, read_text
 
 MAX_QUERIES = 20_000
 MAX_DOCUMENTS = 1_000_000  # judged and ranked, of all queries
 MAX_CELLS = 20_000_000  # documents x subtopics of a query
-KEYS = '{"predictions": [...], "references": [...]}'
 QRELS = "topic, subtopic, document, judgement"
 RUN = "topic, Q0, document, rank, score, tag"
 RANKING = '{query: [document, ...]}, best first, or {query: {"permutation": [document, ...]}}'

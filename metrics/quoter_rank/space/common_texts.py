@@ -1,3 +1,4 @@
+# A copy of metrics/common/space/texts.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
 """Text that a visitor gives, read within bounds. The same file in each Space."""
 
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_BYTES = 20 * 2**20  # of a file, and of pasted text
+KEYS = '{"predictions": [...], "references": [...]}'
 
 
 class UploadError(ValueError):
@@ -67,8 +69,7 @@ def checked(value: Any, name: str) -> dict[str, Any]:
     """`predictions`, `references` and perhaps `query_ids`, and nothing else."""
     known = {"predictions", "references", "query_ids"}
     if not isinstance(value, dict) or not {"predictions", "references"} <= value.keys() <= known:
-        form = '{"predictions": [...], "references": [...]}'
-        raise UploadError(f'{name} must be {form}; "query_ids": [...] may be added.')
+        raise UploadError(f'{name} must be {KEYS}; "query_ids": [...] may be added.')
     return value
 
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
-import pandas as pd
+from common_charts import INK, chart
+from common_tables import Row, scrolling
 from picture import Step
-from tables import Row, csv_link, scrolling, table
 
-SHOWN = 100  # rows of the table of queries; the CSV file has all
 OURS, IDEAL = "this ranking", "ideal ranking"
 MARKS = {True: ("first", "●"), False: ("again", "○"), None: ("none", "")}
 
@@ -37,13 +36,6 @@ def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list
     order = sorted(range(len(primary)), key=primary.__getitem__)
     rows = list(zip(names, *columns.values(), strict=True))
     return ["query", *columns], [rows[index] for index in order], order
-
-
-def queries(protocol: str, head: Sequence[str], rows: Sequence[Row]) -> str:
-    """The table of the worst queries and the link that saves all of them as CSV."""
-    shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
-    caption = f"Queries under {protocol}, worst first: {shown}"
-    return table(caption, head, rows[:SHOWN]) + csv_link(head, rows)
 
 
 def coverage(title: str, steps: Sequence[Step], subtopics: Sequence[str]) -> str:
@@ -81,15 +73,7 @@ def gains(ours: Sequence[Step], ideal: Sequence[Step]) -> alt.Chart:
     told = "; ".join(f"{row['ranking']}, rank {row['rank']}: {row['gain']:.4g}" for row in rows)
     title = ["Gain of each rank:", "left this ranking, right the ideal one"]
     return (
-        alt.Chart(
-            pd.DataFrame(rows),
-            title=alt.Title(title, fontSize=12),
-            description=f"{' '.join(title)}. {told}",
-            background="transparent",
-            width="container",
-            height=220,
-            usermeta={"embedOptions": {"actions": False, "renderer": "svg"}},  # no menu
-        )
+        chart(rows, alt.Title(title, fontSize=12), f"{' '.join(title)}. {told}")
         .mark_bar(stroke="#1b1b1b")
         .encode(
             x=alt.X("rank:O", axis=alt.Axis(labelAngle=0)),
@@ -97,7 +81,7 @@ def gains(ours: Sequence[Step], ideal: Sequence[Step]) -> alt.Chart:
             y=alt.Y("gain:Q"),
             color=alt.Color(
                 "ranking:N",
-                scale=alt.Scale(domain=[OURS, IDEAL], range=["#4a7fb5", "#e8e4d8"]),
+                scale=alt.Scale(domain=[OURS, IDEAL], range=[INK, "#e8e4d8"]),
                 legend=alt.Legend(orient="bottom", title=None),
             ),
             tooltip=["ranking:N", "rank:O", alt.Tooltip("gain:Q", format=".4f")],

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scoring
+from common_metric import metric_module
 
+scoring = metric_module("search_diversity", "scoring")
 DECIMAL = re.compile(r"[+-]?[0-9]{1,4000}")
 PADDING = -100
 
