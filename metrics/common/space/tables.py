@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the page, and the link that saves one. The same file in each Space."""
+"""Tables in HTML, and the link that saves one as CSV."""
 
 import base64
 import csv
@@ -21,7 +21,7 @@ def cell(value: Any) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Row]) -> str:
-    """A table whose first column names its rows; it scrolls by itself, by keyboard too."""
+    """A table whose first column names its rows, in a box that scrolls, by keyboard too."""
     titles = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
     body = "".join(
         f'<tr><th scope="row">{cell(first)}</th>'
@@ -33,7 +33,7 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def scrolling(caption: str, inside: str, kind: str = "") -> str:
-    """A table of these rows under its caption, in a place that scrolls."""
+    """Rows of HTML as a table under its caption, in a box that scrolls."""
     caption = html.escape(caption)
     return (
         f'<div class="captioned"><p class="caption">{caption}</p>'
@@ -43,7 +43,7 @@ def scrolling(caption: str, inside: str, kind: str = "") -> str:
 
 
 def counted(n: int, what: str, many: str) -> str:
-    """A number of things, as 1 query, 2 queries."""
+    """A number of things, such as 1 query or 2 queries."""
     return f"{n:,} {what if n == 1 else many}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Space of `quoter_rank`: paste or upload rankings, see their figures, ranks and curves."""
+"""The Space of `quoter_rank`: paste or upload rankings to see figures, ranks and curves."""
 
 from typing import Any
 
@@ -19,19 +19,19 @@ INTRODUCTION = """\
 # quoter_rank
 
 A quote recommender ranks a pool of quotes for each writing context; one of them, the gold quote, is
-the right one. Give rankings and golds: here are their MRR, NDCG and Recall under a named definition.
+the right one. Give rankings and golds to get MRR, NDCG and Recall, under a definition that is named.
 """
 FORMS = f"""\
-One row a query, in JSON: `{KEYS}`. A row of predictions is the **scores** of a pool
-(floats; the reference is the gold's position, from 0), or a **ranking**, candidates best first (the
-reference is the gold itself), or the gold's **rank** (choose that kind; the reference is the number
-of candidates tied with it, the gold included). `"query_ids": [...]` may be added.
+In JSON, one row per query: `{KEYS}`. A row of predictions is the **scores** of a pool
+(floats; the reference is the gold's position, from 0), a **ranking** of candidates, best first (the
+reference is the gold itself), or the gold's **rank** (choose the kind "ranks"; the reference is the
+number of candidates tied with the gold, itself included). `"query_ids": [...]` may be added.
 
-Files, up to {MAX_BYTES // 2**20} MB and {uploads.MAX_ROWS:,} rows: JSON as above; JSONL,
-`{{"prediction": ..., "reference": ...}}` a line; CSV with the columns {uploads.COLUMNS}; Parquet with
+Files, up to {MAX_BYTES // 2**20} MB and {uploads.MAX_ROWS:,} rows: JSON as above; JSONL, each
+line `{{"prediction": ..., "reference": ...}}`; CSV with the columns {uploads.COLUMNS}; Parquet with
 the columns predictions and references; or two .npy files, (N, C) scores and (N,) positions of the
-golds. `tied` may be left out, where it is 1; `query_id` (in Parquet `query_ids`) may be added. What is
-larger than this fits as the ranks of the golds. Files are deleted within two hours.
+golds. `tied` may be left out where it is 1; `query_id` (in Parquet `query_ids`) may be added. Data too
+large for this may still fit as ranks of the golds. Files are deleted within two hours.
 """
 EXAMPLES = {
     "Scores of a pool": """\
@@ -63,7 +63,7 @@ def score(
     ndcg_k: str,
     recall_k: str,
 ) -> tuple[Any, ...]:
-    """All that the page shows of these inputs; of bad input the message alone."""
+    """All that the page shows for these inputs; where they are refused, only why."""
     options = {
         "protocol": protocol,
         "ties": None if ties == FREE else ties,
@@ -92,7 +92,7 @@ def scored(
     head, rows = views.worst_first(per_query)
     told = [
         f"{counted(len(rows), 'query', 'queries')} of {origin}{as_kind}.",
-        f"Figures are {signature}.",
+        f"The figures are {signature}.",
         *warned,
     ]
     return (
@@ -105,7 +105,7 @@ def scored(
 
 
 def page() -> gr.Blocks:
-    """The inputs, what is shown of them, and what makes them scored anew."""
+    """The inputs, the outputs, and the events that score the inputs again."""
     with common_page.page_of(NAME, INTRODUCTION, card(NAME), EXAMPLES) as (blocks, examples):
         with gr.Row():
             with gr.Column(min_width=300):

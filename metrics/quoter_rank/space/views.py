@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page shows of a result: two tables and two charts."""
+"""Tables and charts of a result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from common_tables import Row, table
 
 
 def figures(result: Mapping[str, Any], better: Mapping[str, bool]) -> str:
-    """The table of the figures, rounded and to the last digit."""
+    """The table of figures, each rounded and to the last digit."""
     rows = [
         (key, value, repr(value), "higher" if key != "missing" and better[key] else "lower")
         for key, value in result.items()
@@ -20,7 +20,7 @@ def figures(result: Mapping[str, Any], better: Mapping[str, bool]) -> str:
 
 
 def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list[Row]]:
-    """Head and rows of the table of queries, missing golds first, then the largest rank."""
+    """Head and rows of the table of queries: missing golds first, then the largest ranks."""
     columns = {name: per_query[name] for name in per_query if name != "query_ids"}
     names = per_query.get("query_ids") or range(len(columns["rank"]))
     columns["rank"] = [int(r) if r and r == int(r) else r for r in columns["rank"]]
@@ -68,7 +68,7 @@ def depths(largest: float) -> list[int]:
 
 
 def recall_curve(recall: Mapping[int, float]) -> alt.Chart:
-    """Recall at each depth, a line of steps."""
+    """Recall at each depth, as a line of steps."""
     points = [{"k": k, "recall": value} for k, value in recall.items()]
     told = "; ".join(f"{value:.3f} at {k}" for k, value in list(recall.items())[::6])
     return (

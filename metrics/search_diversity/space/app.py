@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Space of `search_diversity`: one ranking under three definitions, and why it scores so."""
+"""The Space of `search_diversity`: rankings under three definitions, and why they score as they do."""
 
 from typing import Any
 
@@ -18,19 +18,19 @@ METRIC = metric_class(NAME)
 PROTOCOLS = ("standard", "released", "recipe")
 MAX_DEPTH = 1000
 SHOWN_RANKS = 50
-CHOICES = 500  # queries to choose from: the worst
+CHOICES = 500  # at most so many queries to choose from, the worst ones
 
 INTRODUCTION = """\
 # search_diversity
 
 A query has subtopics, a document covers some of them, and the top of a ranking should cover many.
-Give rankings and judgements: here are alpha-NDCG, ERR-IA and S-recall under the three definitions
-that go by these names, TREC's (standard), the MA4DIV code's (released) and its description's (recipe).
+Give rankings and judgements to get alpha-NDCG, ERR-IA and S-recall under three definitions that go by
+these names: TREC's (standard), the MA4DIV code's (released) and the benchmark description's (recipe).
 """
 FORMS = f"""\
-In JSON, one entry a query: `{KEYS}`. A prediction is a list of document ids, best first (or
-scores, floats in the order of the reference's documents, or positions of these). A reference is
-`{{"document": ["subtopic", ...], ...}}` with all judged documents, or a 0/1 matrix documents x
+In JSON, one entry per query: `{KEYS}`. A prediction is a list of document ids, best first (or of
+their positions in the reference, or of scores: floats in the order of the reference). A reference is
+`{{"document": ["subtopic", ...], ...}}` with all judged documents, or a 0/1 matrix of documents x
 subtopics. `"query_ids": [...]` may be added.
 
 Or two files, scored in place of the text, each up to {MAX_BYTES // 2**20} MB: judgements, a TREC diversity qrels file ({uploads.QRELS})
@@ -78,7 +78,7 @@ def score(
     protocol: str,
     chosen: str | None,
 ) -> tuple[Any, ...]:
-    """All that the page shows of these inputs; of bad input the message alone."""
+    """All that the page shows for these inputs; where they are refused, only why."""
     upload, depths = uploads.read(text, judged, ranked, order), read_depths("k", k, MAX_DEPTH)
     return scored(upload, source([judged, ranked]), alpha, depths, protocol, chosen)
 
@@ -111,9 +111,9 @@ def scored(
     names = [str(row[0]) for row in rows]
     shown = chosen if chosen in names else names[0]
     if chosen and chosen != shown:
-        told.append(f"There is no query {chosen} to picture: this is {shown}.")
+        told.append(f"There is no query {chosen} to picture: {shown} is shown instead.")
     place = order[names.index(shown)]
-    if upload.query_ids is not None:  # rows that repeat an id are counted once
+    if upload.query_ids is not None:  # rows that repeat an id are scored once
         place = list(map(str, upload.query_ids)).index(shown)
     return (
         paragraphs(told),
@@ -127,15 +127,15 @@ def scored(
 def pictured(
     upload: uploads.Upload, place: int, kind: str, protocol: str, alpha: float, depth: int
 ) -> tuple[str, Any]:
-    """Tables of coverage and a chart of gains of one query."""
+    """For one query, tables of what is covered and a chart of the gains."""
     reference, prediction = upload.references[place], upload.predictions[place]
     query = picture.read(prediction, reference, kind=kind, protocol=protocol)
     ours, ideal = picture.steps(query, protocol=protocol, alpha=alpha, depth=depth)
     subtopics = picture.names_of_subtopics(query)
-    key = "<p>● covers a subtopic first, ○ covers it again; the gain is of the chosen protocol.</p>"
+    key = "<p>● covers a subtopic first, ○ covers it again; gains are those of the protocol.</p>"
     tables = (
         views.coverage("This ranking, ranks against subtopics", ours, subtopics),
-        views.coverage("The ideal ranking of the protocol", ideal, subtopics),
+        views.coverage("The protocol's ideal ranking", ideal, subtopics),
     )
     return key + views.beside(tables, len(subtopics)), gr.Plot(
         views.gains(ours, ideal), visible=True
@@ -143,7 +143,7 @@ def pictured(
 
 
 def page() -> gr.Blocks:
-    """The inputs, what is shown of them, and what makes them scored anew."""
+    """The inputs, the outputs, and the events that score the inputs again."""
     with common_page.page_of(NAME, INTRODUCTION, card(NAME), EXAMPLES) as (blocks, examples):
         with gr.Row():
             with gr.Column(min_width=300):

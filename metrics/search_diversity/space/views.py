@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page shows of a result: tables, and the picture of a query."""
+"""Tables of a result, and the picture of one query."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ MARKS = {True: ("first", "●"), False: ("again", "○"), None: ("none", "")}
 
 
 def figures(results: Mapping[str, Mapping[str, float]]) -> str:
-    """Every figure under each protocol, rounded and, on a second line, to the last digit."""
+    """Each figure under each protocol, rounded and, on a second line, to the last digit."""
     keys = list(next(iter(results.values())))
     head = "".join(f'<th scope="col">{name}</th>' for name in ("figure", *results))
     body = "".join(
@@ -53,7 +53,7 @@ def coverage(title: str, steps: Sequence[Step], subtopics: Sequence[str]) -> str
 
 
 def beside(tables: Sequence[str], n_subtopics: int) -> str:
-    """Tables beside each other, or one below the other where they are wide."""
+    """Tables side by side, or one below the other where they are wide."""
     return f'<div class="beside{" wide" if n_subtopics > 8 else ""}">{"".join(tables)}</div>'
 
 
