@@ -33,9 +33,10 @@ export: .venv/.ready-demo
 SPACES ?= build/spaces
 spaces:
 	@for name in quoter_rank search_diversity; do \
-		rm -rf "$(SPACES)/$$name" && mkdir -p "$(SPACES)/$$name" && \
+		rm -rf "$(SPACES)/$$name" && mkdir -p "$(SPACES)/$$name/space" && \
 		cp LICENSE metrics/$$name/*.py metrics/$$name/requirements.txt "$(SPACES)/$$name" && \
 		rm "$(SPACES)/$$name/__init__.py" && \
+		cp metrics/$$name/space/*.py "$(SPACES)/$$name/space" && \
 		cp cards/$$name.md "$(SPACES)/$$name/README.md" && echo "$(SPACES)/$$name" || exit 1; \
 	done
 

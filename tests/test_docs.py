@@ -111,7 +111,7 @@ def test_card_of_a_space(name):
     _, head, body = text.split("---\n", 2)
     settings = yaml.safe_load(head)
     assert settings["title"] == name
-    assert (settings["sdk"], settings["app_file"]) == ("gradio", "app.py")
+    assert (settings["sdk"], settings["app_file"]) == ("gradio", "space/app.py")
     assert settings["tags"] == ["evaluate", "metric"]
     assert len(settings["short_description"]) <= 60  # the Hub's limit
     requirements = (ROOT / "metrics" / name / "requirements.txt").read_text(encoding="utf-8")

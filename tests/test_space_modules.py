@@ -23,8 +23,9 @@ def space(metric, *names):
 
     @pytest.fixture
     def modules(monkeypatch):
-        monkeypatch.syspath_prepend(str(ROOT / "metrics" / metric))
-        taken = {"texts", "tables", "uploads", "picture", "scoring", "views"}
+        folder = ROOT / "metrics" / metric / "space"
+        monkeypatch.syspath_prepend(str(folder))
+        taken = {path.stem for path in folder.glob("*.py")}
         list(map(sys.modules.pop, taken & sys.modules.keys()))
         yield SimpleNamespace(patch=monkeypatch, **{n: importlib.import_module(n) for n in names})
         list(map(sys.modules.pop, taken & sys.modules.keys()))
@@ -32,8 +33,8 @@ def space(metric, *names):
     return modules
 
 
-quoter = space("quoter_rank", "texts", "uploads")
-diversity = space("search_diversity", "texts", "uploads", "picture")
+quoter = space("quoter_rank", "common_texts", "uploads")
+diversity = space("search_diversity", "common_texts", "uploads", "picture")
 
 
 def write(folder, files):
@@ -45,10 +46,10 @@ def write(folder, files):
 def refuses(modules, message, *args):
     """`message`: in full, or parts of it, or a bound, its value and a part."""
     if message[0].startswith("MAX_"):
-        for module in (modules.texts, modules.uploads):
+        for module in (modules.common_texts, modules.uploads):
             modules.patch.setattr(module, *message[:2], raising=False)
         message = (f"There may be at most {message[1]} {message[2]}",)
-    with pytest.raises(modules.texts.UploadError) as caught:
+    with pytest.raises(modules.common_texts.UploadError) as caught:
         modules.uploads.read(*args)
     check(caught, message)
 
@@ -63,8 +64,9 @@ def saved(data, dtype=None, save=np.save, **options):
 
 
 def test_the_spaces_share_two_files():
-    for name in ("texts.py", "tables.py"):
-        assert len({(ROOT / "metrics" / metric / name).read_bytes() for metric in METRICS}) == 1
+    for name in ("common_texts.py", "common_tables.py"):
+        paths = [ROOT / "metrics" / metric / "space" / name for metric in METRICS]
+        assert len({path.read_bytes() for path in paths}) == 1
 
 
 SCORES = ([[0.5, 0.25, 0.125], [0.25, 0.5, 1.0]], [0, 1], None, None)

@@ -114,7 +114,7 @@ def start(name, folder):
         "PYTHONPATH": str(watch),
     }
     with (folder / f"{name}.log").open("w") as log:
-        command = [python, "app.py"]
+        command = [python, "space/app.py"]
         process = subprocess.Popen(
             command, cwd=folder / name, env=variables, stdout=log, stderr=log
         )

@@ -1,16 +1,18 @@
+# A copy of metrics/common/space/texts.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
-"""Text that a visitor gives, read within bounds. The same file in each Space."""
+"""Text that visitors paste or upload, read within bounds."""
 
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-MAX_BYTES = 20 * 2**20  # of a file, and of pasted text
+MAX_BYTES = 20 * 2**20  # of one file, or of pasted text
+KEYS = '{"predictions": [...], "references": [...]}'
 
 
 class UploadError(ValueError):
-    """What is wrong with an upload, for its owner to read."""
+    """What is wrong with an upload, in words for the visitor."""
 
 
 def bound(what: str, size: int, most: int) -> None:
@@ -44,31 +46,30 @@ def read_json(text: str, name: str) -> Any:
         raise UploadError(f"{name}: the JSON holds half a character, a lone surrogate.") from None
     except UploadError:
         raise
-    except ValueError:  # the only other one of Python's reader
+    except ValueError:  # the only other one that json raises
         raise UploadError(f"{name}: an integer of the JSON has too many digits.") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; a name that is there twice would hide a value."""
+    """A JSON object without repeated names, one of which would hide the other's value."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise UploadError(f"The name {twice[:80]!r} is there twice in one object of the JSON.")
+        raise UploadError(f"The name {twice[:80]!r} is used twice in one JSON object.")
     return found
 
 
 def read_pasted(text: str) -> dict[str, Any]:
-    """`predictions`, `references` and perhaps `query_ids` of pasted JSON."""
+    """`predictions`, `references` and perhaps `query_ids` from pasted JSON."""
     bound("characters of text", len(text), MAX_BYTES)
     return checked(read_json(text, "The text"), "The text")
 
 
 def checked(value: Any, name: str) -> dict[str, Any]:
-    """`predictions`, `references` and perhaps `query_ids`, and nothing else."""
+    """The value, if it has `predictions`, `references`, perhaps `query_ids` and nothing else."""
     known = {"predictions", "references", "query_ids"}
     if not isinstance(value, dict) or not {"predictions", "references"} <= value.keys() <= known:
-        form = '{"predictions": [...], "references": [...]}'
-        raise UploadError(f'{name} must be {form}; "query_ids": [...] may be added.')
+        raise UploadError(f'{name} must be {KEYS}; "query_ids": [...] may be added.')
     return value
 
 
@@ -76,7 +77,7 @@ def read_depths(name: str, text: str, largest: int) -> list[int]:
     """The ints of a line such as "1, 10, 100", at most 20."""
     parts = text.replace(",", " ").split()
     if len(parts) > 20 or any(not part.isdecimal() or len(part) > 9 for part in parts):
-        raise UploadError(f"{name}: give up to 20 ints, as 1, 10, got {text[:80]!r}.")
+        raise UploadError(f"{name}: give up to 20 whole numbers, such as 1, 10; got {text[:80]!r}.")
     found = [int(part) for part in parts]
     bound(f"ranks in {name}", max(found, default=0), largest)
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a visitor gives: pasted JSON or files, read within bounds and never executed."""
+"""What a visitor pastes or uploads, read within bounds and never executed."""
 
 import math
 import re
@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from texts import UploadError, bound, read_json, read_pasted, read_text
+from common_texts import KEYS, UploadError, bound, read_json, read_pasted, read_text
 
 MAX_QUERIES = 20_000
-MAX_DOCUMENTS = 1_000_000  # judged and ranked, of all queries
+MAX_DOCUMENTS = 1_000_000  # judged and ranked, of all queries together
 MAX_CELLS = 20_000_000  # documents x subtopics of a query
-KEYS = '{"predictions": [...], "references": [...]}'
 QRELS = "topic, subtopic, document, judgement"
 RUN = "topic, Q0, document, rank, score, tag"
 RANKING = '{query: [document, ...]}, best first, or {query: {"permutation": [document, ...]}}'
@@ -24,7 +23,7 @@ Rankings = dict[str, list[str]]  # query -> documents, best first
 
 
 class Upload(NamedTuple):
-    """Arguments of `compute`, and what a visitor should know of how they came about."""
+    """Arguments of `compute`, and what a visitor should know about how they were made."""
 
     predictions: list[Any]
     references: list[Any]
@@ -36,7 +35,7 @@ def read(text: str | None, judged: str | None, ranked: str | None, order: str) -
     """Read two files, judgements and rankings, or the text where there are none.
 
     Raises:
-        UploadError: over the bounds, or of a form that is not known.
+        UploadError: they are too large, or of an unknown form.
     """
     if judged and ranked:
         upload = _aligned(_read_judged(Path(judged)), _read_ranked(Path(ranked), order))
@@ -48,7 +47,7 @@ def read(text: str | None, judged: str | None, ranked: str | None, order: str) -
     else:
         raise UploadError(f"Paste JSON, {KEYS}, or upload judgements and a ranking.")
     if not (isinstance(upload.predictions, list) and isinstance(upload.references, list)):
-        raise UploadError(f"The text must be {KEYS}, both lists with an entry a query.")
+        raise UploadError(f"The text must be {KEYS}, both lists with one entry per query.")
     bound("queries", max(len(upload.predictions), len(upload.references)), MAX_QUERIES)
     rows = [
         row for row in (*upload.predictions, *upload.references) if isinstance(row, (list, dict))
@@ -61,7 +60,7 @@ def read(text: str | None, judged: str | None, ranked: str | None, order: str) -
 
 
 def _cells(reference: Any) -> int:
-    """Documents x subtopics of a query: the metric holds them as a matrix."""
+    """Documents x subtopics of a query, which the metric holds as a matrix."""
     if isinstance(reference, dict):
         columns = "doc_ids" in reference and isinstance(reference.get("subtopics"), list)
         subsets = reference["subtopics"] if columns else reference.values()
@@ -73,11 +72,11 @@ def _cells(reference: Any) -> int:
     return len(rows) * max(map(len, rows), default=0)
 
 
-# Judgements and rankings of files --------------------------------------------------------------
+# Judgements and rankings from files -------------------------------------------------------------
 
 
 def _fields(text: str, name: str, columns: str) -> Iterator[tuple[str, list[str]]]:
-    """Place and fields of each line; spaces and tabs part fields."""
+    """Place and fields of each line; spaces and tabs separate fields."""
     n_columns = columns.count(",") + 1
     for number, line in enumerate(text.split("\n"), 1):
         fields = line.replace("\t", " ").replace("\r", " ").split(" ")
@@ -90,7 +89,7 @@ def _fields(text: str, name: str, columns: str) -> Iterator[tuple[str, list[str]
 
 
 def _read_judged(file: Path) -> dict[str, dict[str, list[str]]]:
-    """{query: {document: [subtopic, ...]}} of a diversity qrels file or of DU-DIV's JSON."""
+    """{query: {document: [subtopic, ...]}} from a diversity qrels file or DU-DIV's JSON."""
     text = read_text(file)
     if text.lstrip()[:1] != "{":
         return _read_qrels(text, file.name)
@@ -101,7 +100,7 @@ def _read_judged(file: Path) -> dict[str, dict[str, list[str]]]:
 
 
 def _read_qrels(text: str, name: str) -> dict[str, dict[str, list[str]]]:
-    """A judgement above 0 gives a document the subtopic, any other makes it a judged document."""
+    """A judgement above 0 gives the document that subtopic, any other only marks it as judged."""
     judged: dict[str, dict[str, list[str]]] = {}
     seen: set[tuple[str, ...]] = set()
     for place, fields in _fields(text, name, QRELS):
@@ -119,7 +118,7 @@ def _read_qrels(text: str, name: str) -> dict[str, dict[str, list[str]]]:
 
 
 def _read_ranked(file: Path, order: str) -> Rankings:
-    """The documents of each query, best first, of a TREC run, or of JSON as `RANKING`."""
+    """The documents of each query, best first, from a TREC run or JSON like `RANKING`."""
     text = read_text(file)
     if text.lstrip()[:1] != "{":
         return _read_run(text, file.name, order)
@@ -138,7 +137,7 @@ def _read_ranked(file: Path, order: str) -> Rankings:
 
 
 def _read_run(text: str, name: str, order: str) -> Rankings:
-    """As `quotediv.loaders.trec_web.read_run`; equal scores: the larger id first."""
+    """As `quotediv.loaders.trec_web.read_run` does; of equal scores, the larger id comes first."""
     topics: dict[str, dict[str, tuple[int, float]]] = {}
     for place, fields in _fields(text, name, RUN):
         topic, _, doc, rank, score, _ = fields
@@ -146,7 +145,7 @@ def _read_run(text: str, name: str, order: str) -> Rankings:
         if doc in docs:
             raise UploadError(f"{place}: document {doc[:80]} is in topic {topic} already.")
         if not INTEGER.fullmatch(rank) or not DECIMAL.fullmatch(score):
-            raise UploadError(f"{place}: rank and score must be numbers, an integer the rank.")
+            raise UploadError(f"{place}: rank must be an integer and score a number.")
         docs[doc] = int(rank), float(score)
         if not math.isfinite(docs[doc][1]):
             raise UploadError(f"{place}: the score must be finite, got {score}.")
@@ -162,13 +161,13 @@ def _read_run(text: str, name: str, order: str) -> Rankings:
     if contradictory and order == RUN_ORDERS[0]:
         found = f"{len(contradictory)} of {len(run)} topics, first in {contradictory[0]}"
         raise UploadError(
-            f"{name}: ranks and scores give different orders in {found}; choose which one holds."
+            f"{name}: ranks and scores give different orders in {found}; choose which to follow."
         )
     return run
 
 
 def _aligned(judged: dict[str, Any], ranked: Rankings) -> Upload:
-    """All judged queries; one without a ranking is an empty ranking and scores 0."""
+    """All judged queries; one without a ranking gets an empty one, which scores 0."""
     found = [query for query in judged if query in ranked]
     if not found:
         first = " and ".join(repr(next(iter(of), None))[:80] for of in (judged, ranked))

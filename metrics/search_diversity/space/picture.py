@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One query rank by rank: what each document covers and gains, ours beside the ideal ranking."""
+"""One query rank by rank: what each document covers and gains, here and in the ideal ranking."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scoring
+from common_metric import metric_module
 
+kernel = metric_module("search_diversity", "gains")
 DECIMAL = re.compile(r"[+-]?[0-9]{1,4000}")
 PADDING = -100
 
 
 class Step(NamedTuple):
-    """A rank of a ranking."""
+    """One rank of a ranking."""
 
     doc: str
     covers: dict[str, bool]  # subtopic -> whether no document above covers it
@@ -26,12 +27,12 @@ class Query(NamedTuple):
 
     docs: list[str]
     subtopics: list[set[str]]  # of each document
-    by_id: list[int]  # documents, the one that wins a tie of ids first
-    ranking: list[tuple[str, int | None]]  # name and index of a document; none: not judged
+    by_id: list[int]  # documents in the order in which ids break ties
+    ranking: list[tuple[str, int | None]]  # names and indices of documents; no index: not judged
 
 
 def read(prediction: Sequence[Any], reference: Any, *, kind: str, protocol: str) -> Query:
-    """A query that the metric has accepted and read as of this kind."""
+    """A query that the metric has accepted and read as this kind."""
     if isinstance(reference, Mapping):
         if {"doc_ids", "subtopics"} <= reference.keys():
             reference = dict(zip(reference["doc_ids"], reference["subtopics"], strict=True))
@@ -56,7 +57,7 @@ def read(prediction: Sequence[Any], reference: Any, *, kind: str, protocol: str)
     order = prediction
     if kind == "scores":
         order = list(range(len(docs))) if protocol == "released" else by_id
-        order = sorted(order, key=lambda index: -prediction[index])  # keeps the order of equal ones
+        order = sorted(order, key=lambda index: -prediction[index])  # equal ones keep their order
     return Query(docs, subtopics, by_id, [(docs[index], index) for index in order])
 
 
@@ -74,7 +75,7 @@ def steps(
     """The first `depth` ranks, and those of the protocol's ideal ranking."""
     order = query.by_id if protocol == "standard" else list(range(len(query.docs)))
     names = names_of_subtopics(query)
-    labels = np.zeros((len(names), len(order) + 1, 1), bool)  # the last is no document
+    labels = np.zeros((len(names), len(order) + 1, 1), bool)  # the last: not judged
     for place, index in enumerate(order):
         labels[:, place, 0] = [name in query.subtopics[index] for name in names]
     place_of: dict[int | None, int] = {index: place for place, index in enumerate(order)}
@@ -82,15 +83,15 @@ def steps(
     ranks = np.array([[place_of.get(index, len(order))] for _, index in ours], np.intp)
     ranks = ranks.reshape(-1, 1)
     if protocol == "released":
-        best = scoring.count_order(labels[:, :-1], depth)
+        best = kernel.count_order(labels[:, :-1], depth)
     else:
-        value = scoring.recipe_value(labels[:, :-1]) if protocol == "recipe" else None
+        value = kernel.recipe_value(labels[:, :-1]) if protocol == "recipe" else None
         penalty = 1.0 if protocol == "recipe" else alpha
-        best, _ = scoring.greedy(labels[:, :-1], penalty, min(depth, len(order)), value)
+        best, _ = kernel.greedy(labels[:, :-1], penalty, min(depth, len(order)), value)
     ideal = [(query.docs[order[place]], order[place]) for place in best[:, 0].tolist()]
     return (
-        _steps(ours, scoring.covered(labels, ranks), names, protocol, alpha),
-        _steps(ideal, scoring.covered(labels, best), names, protocol, alpha),
+        _steps(ours, kernel.covered(labels, ranks), names, protocol, alpha),
+        _steps(ideal, kernel.covered(labels, best), names, protocol, alpha),
     )
 
 
@@ -98,9 +99,9 @@ def _steps(
     docs: list[tuple[str, int | None]], covers: Any, names: list[str], protocol: str, alpha: float
 ) -> list[Step]:
     if protocol == "recipe":
-        gains = scoring.recipe_gains(covers) / scoring.RECIPE_SCALE
+        gains = kernel.recipe_gains(covers) / kernel.RECIPE_SCALE
     else:
-        gains = scoring.novelty_gains(covers, alpha)
+        gains = kernel.novelty_gains(covers, alpha)
     seen: set[str] = set()
     found = []
     for rank, (doc, index) in enumerate(docs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a visitor gives: pasted JSON or files, read within bounds and never executed."""
+"""What a visitor pastes or uploads, read within bounds and never executed."""
 
 import csv
 import io
@@ -12,24 +12,32 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from texts import MAX_BYTES, UploadError, bound, checked, read_json, read_pasted, read_text
+from common_texts import (
+    KEYS,
+    MAX_BYTES,
+    UploadError,
+    bound,
+    checked,
+    read_json,
+    read_pasted,
+    read_text,
+)
 
 MAX_ROWS = 20_000
-MAX_VALUES = 5_000_000  # scores or candidates of all rows
+MAX_VALUES = 5_000_000  # scores or candidates, of all rows together
 FORMATS = (".json", ".jsonl", ".csv", ".parquet", ".npy")
-INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")  # a leading zero is of a name
+INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")  # a leading zero makes it a name
 NUMBER = re.compile(
     rf"{INTEGER.pattern}|[+-]?(?:(?:0|[1-9][0-9]*)?\.[0-9]*|(?:0|[1-9][0-9]*))(?:[eE][+-]?[0-9]+)?"
     r"|[+-]?inf(?:inity)?|nan",
     re.IGNORECASE,
 )
 COMMA = re.compile(r"^([+-]?[0-9]*),([0-9]+(?:[eE][+-]?[0-9]+)?)$")
-KEYS = '{"predictions": [...], "references": [...]}'
 COLUMNS = "rank and tied, or gold and, after it, one for each score or candidate"
 
 
 class Upload(NamedTuple):
-    """Arguments of `compute`, and the kind of the rows where their form tells it."""
+    """Arguments of `compute`, and the kind of the rows where the format tells it."""
 
     predictions: Any
     references: Any
@@ -41,7 +49,7 @@ def read(text: str | None, paths: Sequence[str] | None) -> Upload:
     """Read the files, or the text where there are none.
 
     Raises:
-        UploadError: over the bounds, or of a form that is not known.
+        UploadError: they are too large, or of an unknown form.
     """
     if paths:
         upload = _read_files([Path(path) for path in paths])
@@ -95,7 +103,7 @@ def _read_jsonl(file: Path) -> Upload:
 
 
 def _read_csv(file: Path) -> Upload:
-    """A header, then a line a query: rank and tied, or gold and its scores or candidates."""
+    """A header, then one line per query: rank and tied, or gold and its scores or candidates."""
     text = read_text(file)
     first = text.partition("\n")[0]
     delimiter = ";" if ";" in first and "," not in first else ","
@@ -129,13 +137,13 @@ def _read_csv(file: Path) -> Upload:
         raise UploadError(f"{file.name}: the columns must be {COLUMNS}; query_id may be added.")
     golds = columns.pop("gold")
     rows = [_without_end(row) for row in zip(*columns.values(), strict=True)]
-    if delimiter == ";":  # then a comma may be that of decimals
+    if delimiter == ";":  # then a comma may be a decimal comma
         rows = [[COMMA.sub(r"\1.\2", cell) for cell in row] for row in rows]
     return Upload(*_typed(rows, golds, file.name), ids)
 
 
 def _without_end(cells: Sequence[str]) -> list[str]:
-    """A shorter row has empty cells at its end."""
+    """The cells without the empty ones at the end, which only fill up a short row."""
     size = len(cells)
     while size and not cells[size - 1]:
         size -= 1
@@ -143,7 +151,7 @@ def _without_end(cells: Sequence[str]) -> list[str]:
 
 
 def _typed(rows: list[list[str]], golds: list[str], name: str) -> tuple[list[Any], list[Any]]:
-    """Ints where all cells are, else floats where all are, else text."""
+    """Ints if all cells are ints, else floats if all are numbers, else text."""
     cells = [(number, cell) for number, row in enumerate(rows, 1) for cell in row]
     for number, cell in cells:
         if not cell:
@@ -159,7 +167,7 @@ def _typed(rows: list[list[str]], golds: list[str], name: str) -> tuple[list[Any
 
 
 def _numbers(cells: Sequence[str]) -> list[Any]:
-    """Ints, and as floats those that are none."""
+    """Cells as ints, or as floats where they are not ints."""
     for cell in cells:
         if not NUMBER.fullmatch(cell):
             raise UploadError(f"A number was expected, not {cell[:80]!r}.")
@@ -170,7 +178,7 @@ def _numbers(cells: Sequence[str]) -> list[Any]:
 
 
 def _read_parquet(file: Path) -> Upload:
-    """Columns predictions and references; query_ids."""
+    """The columns predictions and references, and query_ids if there is one."""
     try:
         opened = pq.ParquetFile(file)
         bound("rows", opened.metadata.num_rows, MAX_ROWS)
@@ -180,7 +188,7 @@ def _read_parquet(file: Path) -> Upload:
             bound("values", sum(part.num_values for part in parts), MAX_VALUES)
             size = sum(part.total_uncompressed_size for part in parts)
             bound("bytes in a column", size, 4 * MAX_BYTES)
-        # A dictionary is kept as one: a long string that is there often would fill the memory.
+        # Dictionaries stay as they are: a long string repeated often would fill the memory.
         texts = [
             c.path
             for c in map(opened.schema.column, range(len(opened.schema)))
@@ -193,7 +201,7 @@ def _read_parquet(file: Path) -> Upload:
         wanted = [n for n in ("predictions", "references", "query_ids") if n in names]
         table = opened.read(wanted)
         for name in wanted:
-            values, size = _expanded(table[name])  # the file may say less than it holds
+            values, size = _expanded(table[name])  # its metadata may say less than it holds
             bound("values", values, MAX_VALUES)
             bound("bytes in a column", size, 4 * MAX_BYTES)
         table = table.to_pydict()
@@ -235,7 +243,7 @@ def _read_npy(files: Sequence[Path]) -> Upload:
 def _array(file: Path) -> Any:
     try:
         array = np.lib.format.open_memmap(file, mode="r")  # refuses pickled objects
-    except Exception as error:  # numpy reads the header as Python's literals: many kinds
+    except Exception as error:  # of many types: numpy evaluates the header as a Python literal
         raise UploadError(f"{file.name} is not a .npy file of numbers: {error}.") from None
     if array.dtype.kind not in "fiub":
         raise UploadError(f"{file.name} must hold numbers, got {array.dtype}.")

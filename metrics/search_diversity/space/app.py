@@ -1,44 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Space of `search_diversity`: one ranking under three definitions, and why it scores so."""
+"""The Space of `search_diversity`: rankings under three definitions, and why they score as they do."""
 
-import html
-import logging
-import os
-import warnings
-from pathlib import Path
 from typing import Any
 
-os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-os.environ.setdefault("HF_UPDATE_DOWNLOAD_COUNTS", "0")
-
-import evaluate
+import common_page
 import gradio as gr
 import picture
 import uploads
 import views
-from tables import counted
-from texts import MAX_BYTES, read_depths, section
+from common_metric import card, metric_class
+from common_page import NO_PLOT, paragraphs, source, user_warnings
+from common_tables import counted, queries_table
+from common_texts import KEYS, MAX_BYTES, read_depths
 
-HERE = Path(__file__).resolve().parent
-CARDS = (HERE / "README.md", HERE.parent.parent / "cards" / "search_diversity.md")
-CARD = next(card for card in CARDS if card.exists()).read_text(encoding="utf-8")
-METRIC = type(evaluate.load(str(HERE / "search_diversity.py"), keep_in_memory=True))
+NAME = "search_diversity"
+METRIC = metric_class(NAME)
 PROTOCOLS = ("standard", "released", "recipe")
 MAX_DEPTH = 1000
 SHOWN_RANKS = 50
-CHOICES = 500  # queries to choose from: the worst
+CHOICES = 500  # at most so many queries to choose from, the worst ones
 
 INTRODUCTION = """\
 # search_diversity
 
 A query has subtopics, a document covers some of them, and the top of a ranking should cover many.
-Give rankings and judgements: here are alpha-NDCG, ERR-IA and S-recall under the three definitions
-that go by these names, TREC's (standard), the MA4DIV code's (released) and its description's (recipe).
+Give rankings and judgements to get alpha-NDCG, ERR-IA and S-recall under three definitions that go by
+these names: TREC's (standard), the MA4DIV code's (released) and the benchmark description's (recipe).
 """
 FORMS = f"""\
-In JSON, one entry a query: `{uploads.KEYS}`. A prediction is a list of document ids, best first (or
-scores, floats in the order of the reference's documents, or positions of these). A reference is
-`{{"document": ["subtopic", ...], ...}}` with all judged documents, or a 0/1 matrix documents x
+In JSON, one entry per query: `{KEYS}`. A prediction is a list of document ids, best first (or of
+their positions in the reference, or of scores: floats in the order of the reference). A reference is
+`{{"document": ["subtopic", ...], ...}}` with all judged documents, or a 0/1 matrix of documents x
 subtopics. `"query_ids": [...]` may be added.
 
 Or two files, scored in place of the text, each up to {MAX_BYTES // 2**20} MB: judgements, a TREC diversity qrels file ({uploads.QRELS})
@@ -58,17 +50,9 @@ EXAMPLES = {
 {"predictions": [["y", "a", "b", "z", "c"]],
  "references": [{"a": ["1", "2"], "b": ["3"], "c": ["1"]}]}""",
 }
-CSS = """
-.gradio-container { max-width: 1100px !important; margin: auto; }
-.altair, .vega-embed, .chart-wrapper { width: 100%; }
-#status p { overflow-wrap: anywhere; }
-#status .refused { border-left: 4px solid currentColor; padding-left: .6em; font-weight: 600; }
-.scroll { overflow: auto; max-height: 30em; contain: inline-size; }
-.scroll table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-.caption { font-weight: 600; margin: .6em 0 .3em; }
-.scroll th, .scroll td { border: 1px solid var(--border-color-primary); padding: .25em .6em; }
-.scroll td { text-align: right; }
-.scroll thead th { position: sticky; top: 0; background: var(--background-fill-secondary); }
+STYLE = (
+    common_page.STYLE
+    + """\
 .scroll td.first { background: #2f5d8a; text-align: center; }
 .scroll td.first span { color: #fff; }
 .scroll td.again { background: #d9e3ee; text-align: center; }
@@ -79,20 +63,11 @@ CSS = """
 .beside.wide > .captioned { flex-basis: 100%; }
 .scroll.whole { max-height: none; }
 .scroll.whole th, .scroll.whole td { padding: .25em .4em; }
-.vega-embed svg text { fill: var(--body-text-color) !important; }
-.vega-embed svg line, .vega-embed svg path.domain { stroke: var(--border-color-primary); }
-@media (max-width: 600px) { .scroll small { display: none; } }
-a.save { text-decoration: underline; }
 """
-NO_PLOT = gr.Plot(None, visible=False)
-# What changes in this place is read aloud.
-ANNOUNCE = """() => {
-  const status = document.querySelector('#status');
-  status.setAttribute('role', 'status');
-  status.setAttribute('aria-live', 'polite');
-}"""
+)
 
 
+@common_page.or_message("", gr.Dropdown(choices=[], value=None), "", NO_PLOT, "")
 def score(
     text: str,
     judged: str | None,
@@ -103,29 +78,14 @@ def score(
     protocol: str,
     chosen: str | None,
 ) -> tuple[Any, ...]:
-    """All that the page shows of these inputs; of bad input the message alone."""
-    try:
-        upload = uploads.read(text, judged, ranked, order)
-        return scored(
-            upload, source(judged, ranked), alpha, read_depths("k", k, MAX_DEPTH), protocol, chosen
-        )
-    except (ValueError, TypeError) as error:
-        message = str(error)
-    except Exception as error:
-        logging.exception("a visitor's input")
-        message = f"{type(error).__name__}: {error}"
-    told = f'<p class="refused">Not scored: {html.escape(message)}</p>'
-    return told, "", gr.Dropdown(choices=[], value=None), "", NO_PLOT, ""
-
-
-def source(*files: str | None) -> str:
-    """Where the rows come from."""
-    return " and ".join(Path(file).name for file in files if file) or "the text"
+    """All that the page shows for these inputs; where they are refused, only why."""
+    upload, depths = uploads.read(text, judged, ranked, order), read_depths("k", k, MAX_DEPTH)
+    return scored(upload, source([judged, ranked]), alpha, depths, protocol, chosen)
 
 
 def scored(
     upload: uploads.Upload,
-    source: str,
+    origin: str,
     alpha: float,
     k: list[int],
     protocol: str,
@@ -135,8 +95,7 @@ def scored(
     metric = METRIC(keep_in_memory=True)
     data = {name: getattr(upload, name) for name in ("predictions", "references", "query_ids")}
     results, per_query, signatures = {}, {}, []
-    with warnings.catch_warnings(record=True) as caught:  # one visitor at a time, see `page`
-        warnings.simplefilter("always")
+    with user_warnings() as warned:
         for name in PROTOCOLS:
             metric.add_batch(**data)
             kind = metric.kind
@@ -144,40 +103,39 @@ def scored(
             result = metric.compute(protocol=name, alpha=penalty, k=k, per_query=True)
             per_query[name], results[name] = result.pop("per_query"), result
             signatures.append(metric.signature)
-    warned = dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
     head, rows, order = views.worst_first(per_query[protocol])
     as_kind = f", read as {kind}" if kind else ""
-    told = [f"{counted(len(rows), 'query', 'queries')} of {source}{as_kind}."]
+    told = [f"{counted(len(rows), 'query', 'queries')} of {origin}{as_kind}."]
     told += [*upload.notes, *warned]
     told += ["The figures are " + ", ".join(signatures) + "."]
     names = [str(row[0]) for row in rows]
     shown = chosen if chosen in names else names[0]
     if chosen and chosen != shown:
-        told.append(f"There is no query {chosen} to picture: this is {shown}.")
+        told.append(f"There is no query {chosen} to picture: {shown} is shown instead.")
     place = order[names.index(shown)]
-    if upload.query_ids is not None:  # rows that repeat an id are counted once
+    if upload.query_ids is not None:  # rows that repeat an id are scored once
         place = list(map(str, upload.query_ids)).index(shown)
     return (
-        "".join(f"<p>{html.escape(line)}</p>" for line in told),
+        paragraphs(told),
         views.figures(results),
         gr.Dropdown(choices=names[:CHOICES], value=shown),
         *pictured(upload, place, kind, protocol, alpha, min(max(k), SHOWN_RANKS)),
-        views.queries(protocol, head, rows),
+        queries_table(f"Queries under {protocol}", head, rows),
     )
 
 
 def pictured(
     upload: uploads.Upload, place: int, kind: str, protocol: str, alpha: float, depth: int
 ) -> tuple[str, Any]:
-    """Tables of coverage and a chart of gains of one query."""
+    """For one query, tables of what is covered and a chart of the gains."""
     reference, prediction = upload.references[place], upload.predictions[place]
     query = picture.read(prediction, reference, kind=kind, protocol=protocol)
     ours, ideal = picture.steps(query, protocol=protocol, alpha=alpha, depth=depth)
     subtopics = picture.names_of_subtopics(query)
-    key = "<p>● covers a subtopic first, ○ covers it again; the gain is of the chosen protocol.</p>"
+    key = "<p>● covers a subtopic first, ○ covers it again; gains are those of the protocol.</p>"
     tables = (
         views.coverage("This ranking, ranks against subtopics", ours, subtopics),
-        views.coverage("The ideal ranking of the protocol", ideal, subtopics),
+        views.coverage("The protocol's ideal ranking", ideal, subtopics),
     )
     return key + views.beside(tables, len(subtopics)), gr.Plot(
         views.gains(ours, ideal), visible=True
@@ -185,15 +143,8 @@ def pictured(
 
 
 def page() -> gr.Blocks:
-    """The page; visitors are served in turn, and nothing is kept between two calls."""
-    title = "search_diversity"
-    with gr.Blocks(title=title, analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
-        gr.Markdown(INTRODUCTION)
-        with gr.Accordion("What the figures mean", open=False):
-            gr.Markdown(section(CARD, "Description") + section(CARD, "Output values"))
-        gr.Markdown("Examples:")
-        with gr.Row():
-            examples = [gr.Button(name, size="sm", min_width=120) for name in EXAMPLES]
+    """The inputs, the outputs, and the events that score the inputs again."""
+    with common_page.page_of(NAME, INTRODUCTION, card(NAME), EXAMPLES) as (blocks, examples):
         with gr.Row():
             with gr.Column(min_width=300):
                 text = gr.Textbox(label="Rankings and judgements, JSON", lines=6, max_lines=12)
@@ -222,38 +173,16 @@ def page() -> gr.Blocks:
 
         inputs = [text, judged, ranked, order, alpha, k, protocol, chosen]
         outputs = [status, figures, chosen, coverage, gains, queries]
-        in_turn = {"concurrency_limit": 1, "concurrency_id": "score", "api_visibility": "private"}
         options = [order.input, protocol.input, chosen.input]
         files = [event for file in (judged, ranked) for event in (file.upload, file.clear)]
         triggers = [button.click, text.submit, k.submit, *options, *files]
-        gr.on(triggers, score, inputs, outputs, **in_turn)
-        alpha.input(score, inputs, outputs, trigger_mode="always_last", **in_turn)
-        for example, name in zip(examples, EXAMPLES, strict=True):
-            reset = [
-                EXAMPLES[name],
-                None,
-                None,
-                uploads.RUN_ORDERS[0],
-                0.5,
-                "5, 10",
-                "standard",
-                None,
-            ]
-            example.click(lambda reset=reset: reset, None, inputs, api_visibility="private").then(
-                score, inputs, outputs, **in_turn
-            )
-        blocks.load(None, js=ANNOUNCE)
+        gr.on(triggers, score, inputs, outputs, **common_page.IN_TURN)
+        alpha.input(score, inputs, outputs, trigger_mode="always_last", **common_page.IN_TURN)
+        at_first = [None, None, uploads.RUN_ORDERS[0], 0.5, "5, 10", "standard", None]
+        values = [[example, *at_first] for example in EXAMPLES.values()]
+        common_page.wire_examples(examples, values, score, inputs, outputs)
     return blocks
 
 
 if __name__ == "__main__":
-    system = gr.themes.Default(  # fonts of the visitor's system: none is fetched
-        font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
-    )
-    page().queue(max_size=64).launch(
-        theme=system,
-        css=CSS,
-        footer_links=[],
-        max_file_size=3 * MAX_BYTES,  # below it the page says what is wrong
-        ssr_mode=False,
-    )
+    common_page.serve(page(), STYLE)

@@ -1,5 +1,6 @@
+# A copy of metrics/common/space/tables.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the page, and the link that saves one. The same file in each Space."""
+"""Tables in HTML, and the link that saves one as CSV."""
 
 import base64
 import csv
@@ -7,6 +8,8 @@ import html
 import io
 from collections.abc import Sequence
 from typing import Any
+
+SHOWN = 100  # rows of the table of queries; the CSV file has all
 
 Row = Sequence[Any]
 
@@ -19,7 +22,7 @@ def cell(value: Any) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Row]) -> str:
-    """A table whose first column names its rows; it scrolls by itself, by keyboard too."""
+    """A table whose first column names its rows, in a box that scrolls, by keyboard too."""
     titles = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
     body = "".join(
         f'<tr><th scope="row">{cell(first)}</th>'
@@ -31,7 +34,7 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def scrolling(caption: str, inside: str, kind: str = "") -> str:
-    """A table of these rows under its caption, in a place that scrolls."""
+    """Rows of HTML as a table under its caption, in a box that scrolls."""
     caption = html.escape(caption)
     return (
         f'<div class="captioned"><p class="caption">{caption}</p>'
@@ -41,8 +44,14 @@ def scrolling(caption: str, inside: str, kind: str = "") -> str:
 
 
 def counted(n: int, what: str, many: str) -> str:
-    """A number of things, as 1 query, 2 queries."""
+    """A number of things, such as 1 query or 2 queries."""
     return f"{n:,} {what if n == 1 else many}"
+
+
+def queries_table(title: str, head: Sequence[str], rows: Sequence[Row]) -> str:
+    """The table of the worst queries, which come first, and a link that saves all of them."""
+    shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
+    return table(f"{title}, worst first: {shown}", head, rows[:SHOWN]) + csv_link(head, rows)
 
 
 def csv_link(head: Sequence[str], rows: Sequence[Row]) -> str:

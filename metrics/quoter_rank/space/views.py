@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page shows of a result: two tables and two charts."""
+"""Tables and charts of a result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import numpy as np
-import pandas as pd
-from tables import Row, csv_link, table
-
-SHOWN = 100  # rows of the table of queries; the CSV file has all
-INK = "#4a7fb5"
-SHOWN_ALONE = {"actions": False, "renderer": "svg"}  # no menu, which would leave the page
+from common_charts import INK, chart
+from common_tables import Row, table
 
 
 def figures(result: Mapping[str, Any], better: Mapping[str, bool]) -> str:
-    """The table of the figures, rounded and to the last digit."""
+    """The table of figures, each rounded and to the last digit."""
     rows = [
         (key, value, repr(value), "higher" if key != "missing" and better[key] else "lower")
         for key, value in result.items()
@@ -24,20 +20,13 @@ def figures(result: Mapping[str, Any], better: Mapping[str, bool]) -> str:
 
 
 def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list[Row]]:
-    """Head and rows of the table of queries, missing golds first, then the largest rank."""
+    """Head and rows of the table of queries: missing golds first, then the largest ranks."""
     columns = {name: per_query[name] for name in per_query if name != "query_ids"}
     names = per_query.get("query_ids") or range(len(columns["rank"]))
     columns["rank"] = [int(r) if r and r == int(r) else r for r in columns["rank"]]
     rows: list[Row] = list(zip(names, *columns.values(), strict=True))
     rows.sort(key=lambda row: -np.inf if row[1] is None else -row[1])
     return ["query", *columns], rows
-
-
-def queries(head: Sequence[str], rows: Sequence[Row]) -> str:
-    """The table of the worst queries and the link that saves all of them as CSV."""
-    shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
-    caption = f"Queries, worst first: {shown}"
-    return table(caption, head, rows[:SHOWN]) + csv_link(head, rows)
 
 
 def histogram(ranks: Sequence[float | None]) -> alt.Chart:
@@ -57,7 +46,7 @@ def histogram(ranks: Sequence[float | None]) -> alt.Chart:
     whole = {"values": list(range(most + 1))} if most < 6 else {}
     told = "; ".join(f"rank {bin_['ranks']}: {bin_['queries']}" for bin_ in bins)
     return (
-        _chart(bins, title, told)
+        chart(bins, title, f"{title}. {told}")
         .mark_bar(color=INK)
         .encode(
             x=_log("from", "rank of the gold, bins that double", edges[-1], edges),
@@ -79,11 +68,11 @@ def depths(largest: float) -> list[int]:
 
 
 def recall_curve(recall: Mapping[int, float]) -> alt.Chart:
-    """Recall at each depth, a line of steps."""
+    """Recall at each depth, as a line of steps."""
     points = [{"k": k, "recall": value} for k, value in recall.items()]
     told = "; ".join(f"{value:.3f} at {k}" for k, value in list(recall.items())[::6])
     return (
-        _chart(points, "Recall at k", told)
+        chart(points, "Recall at k", f"Recall at k. {told}")
         .mark_line(color=INK, interpolate="step-after", point={"color": INK, "size": 12})
         .encode(
             x=_log("k", "k", max(recall), [t * 10**p for p in range(8) for t in (1, 2, 5)]),
@@ -97,15 +86,3 @@ def _log(name: str, title: str, largest: int, ticks: Sequence[int]) -> alt.X:
     scale = alt.Scale(type="log", domain=[1, largest], nice=False)
     axis = alt.Axis(values=[tick for tick in ticks if tick <= largest], format="d", grid=False)
     return alt.X(f"{name}:Q", title=title, scale=scale, axis=axis)
-
-
-def _chart(rows: list[dict[str, Any]], title: str, told: str) -> alt.Chart:
-    return alt.Chart(
-        pd.DataFrame(rows),
-        title=title,
-        description=f"{title}. {told}",
-        width="container",
-        height=220,
-        background="transparent",
-        usermeta={"embedOptions": SHOWN_ALONE},
-    )

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page shows of a result: tables, and the picture of a query."""
+"""Tables of a result, and the picture of one query."""
 
 import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
-import pandas as pd
+from common_charts import INK, chart
+from common_tables import Row, scrolling
 from picture import Step
-from tables import Row, csv_link, scrolling, table
 
-SHOWN = 100  # rows of the table of queries; the CSV file has all
 OURS, IDEAL = "this ranking", "ideal ranking"
 MARKS = {True: ("first", "●"), False: ("again", "○"), None: ("none", "")}
 
 
 def figures(results: Mapping[str, Mapping[str, float]]) -> str:
-    """Every figure under each protocol, rounded and, on a second line, to the last digit."""
+    """Each figure under each protocol, rounded and, on a second line, to the last digit."""
     keys = list(next(iter(results.values())))
     head = "".join(f'<th scope="col">{name}</th>' for name in ("figure", *results))
     body = "".join(
@@ -39,13 +38,6 @@ def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list
     return ["query", *columns], [rows[index] for index in order], order
 
 
-def queries(protocol: str, head: Sequence[str], rows: Sequence[Row]) -> str:
-    """The table of the worst queries and the link that saves all of them as CSV."""
-    shown = f"the worst {SHOWN:,} of {len(rows):,}" if len(rows) > SHOWN else f"all {len(rows):,}"
-    caption = f"Queries under {protocol}, worst first: {shown}"
-    return table(caption, head, rows[:SHOWN]) + csv_link(head, rows)
-
-
 def coverage(title: str, steps: Sequence[Step], subtopics: Sequence[str]) -> str:
     """Ranks against subtopics: ● where a document is the first to cover one, ○ where it is not."""
     names = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in subtopics)
@@ -61,7 +53,7 @@ def coverage(title: str, steps: Sequence[Step], subtopics: Sequence[str]) -> str
 
 
 def beside(tables: Sequence[str], n_subtopics: int) -> str:
-    """Tables beside each other, or one below the other where they are wide."""
+    """Tables side by side, or one below the other where they are wide."""
     return f'<div class="beside{" wide" if n_subtopics > 8 else ""}">{"".join(tables)}</div>'
 
 
@@ -81,15 +73,7 @@ def gains(ours: Sequence[Step], ideal: Sequence[Step]) -> alt.Chart:
     told = "; ".join(f"{row['ranking']}, rank {row['rank']}: {row['gain']:.4g}" for row in rows)
     title = ["Gain of each rank:", "left this ranking, right the ideal one"]
     return (
-        alt.Chart(
-            pd.DataFrame(rows),
-            title=alt.Title(title, fontSize=12),
-            description=f"{' '.join(title)}. {told}",
-            background="transparent",
-            width="container",
-            height=220,
-            usermeta={"embedOptions": {"actions": False, "renderer": "svg"}},  # no menu
-        )
+        chart(rows, alt.Title(title, fontSize=12), f"{' '.join(title)}. {told}")
         .mark_bar(stroke="#1b1b1b")
         .encode(
             x=alt.X("rank:O", axis=alt.Axis(labelAngle=0)),
@@ -97,7 +81,7 @@ def gains(ours: Sequence[Step], ideal: Sequence[Step]) -> alt.Chart:
             y=alt.Y("gain:Q"),
             color=alt.Color(
                 "ranking:N",
-                scale=alt.Scale(domain=[OURS, IDEAL], range=["#4a7fb5", "#e8e4d8"]),
+                scale=alt.Scale(domain=[OURS, IDEAL], range=[INK, "#e8e4d8"]),
                 legend=alt.Legend(orient="bottom", title=None),
             ),
             tooltip=["ranking:N", "rank:O", alt.Tooltip("gain:Q", format=".4f")],
