@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of the dataset builders: where files come from, how caches are named.
+"""The base of the dataset builders: where files come from, how caches are named, progress bars.
 
 Builders import this module by its full name: `datasets` 3 copies a builder that it runs as a script
 to another folder, without the modules above it.
@@ -8,13 +8,16 @@ to another folder, without the modules above it.
 import hashlib
 import json
 import os
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
 from datasets.exceptions import DatasetGenerationError
+from datasets.utils import are_progress_bars_disabled
 
 from .reading import digest
 
@@ -49,10 +52,11 @@ class SourceBuilder(datasets.GeneratorBasedBuilder):
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the dataset; errors in the source files are raised as they are."""
-        try:
-            super().download_and_prepare(*args, **kwargs)
-        except DatasetGenerationError as error:
-            raise (error.__cause__ or error) from None
+        with _progress_bars_only_where_seen():
+            try:
+                super().download_and_prepare(*args, **kwargs)
+            except DatasetGenerationError as error:
+                raise (error.__cause__ or error) from None
 
     def _source(self, dl_manager: Any, url: str) -> str:
         """The path of a file: in `data_dir`, or downloaded."""
@@ -113,3 +117,28 @@ def _download(dl_manager: Any, url: str) -> str:
                     f"it into a folder as {_name(url)} and pass data_dir=<that folder>"
                 ) from error
             time.sleep(pauses.pop(0))
+
+
+@contextmanager
+def _progress_bars_only_where_seen() -> Iterator[None]:
+    """Keep the progress bars of `datasets` out of log files; a user's own choice stands."""
+    chosen = datasets.config.HF_DATASETS_DISABLE_PROGRESS_BARS is not None
+    if chosen or are_progress_bars_disabled() or _is_terminal() or _is_notebook():
+        yield
+        return
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.enable_progress_bars()
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _is_notebook() -> bool:
+    """As tqdm tells: the code runs in a kernel of Jupyter."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get_shell() if get_shell else None
+    return shell is not None and "IPKernelApp" in shell.config
