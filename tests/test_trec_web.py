@@ -703,7 +703,7 @@ def test_a_prepared_dataset_needs_no_parsing(files, monkeypatch):
 def test_files_are_hashed_piece_by_piece(tmp_path):
     path = tmp_path / "large"
     path.write_bytes(bytes(1 << 24))
-    module = importlib.import_module("quotediv.loaders.trec_web.reading")
+    module = importlib.import_module("quotediv.loaders.reading")
     tracemalloc.start()
     found = module.digest(path)
     peak = tracemalloc.get_traced_memory()[1]

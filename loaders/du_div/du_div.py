@@ -4,14 +4,13 @@
 import hashlib
 import logging
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
-from datasets.exceptions import DatasetGenerationError
+from quotediv.loaders.builder import SourceBuilder, digests, local_file
 
 from .parsing import WIDTH, read_features, read_labels, split_queries
 
@@ -54,26 +53,25 @@ class DuDivConfig(datasets.BuilderConfig):
     feature_files: tuple[str, str] | None = None
 
 
-class DuDiv(datasets.GeneratorBasedBuilder):
+class DuDiv(SourceBuilder):
     """Builder of DU-DIV: `data_dir` holds the authors' label file, or it is downloaded."""
 
-    VERSION = datasets.Version("0.1.0")
+    CODE = __file__
     BUILDER_CONFIG_CLASS = DuDivConfig
     BUILDER_CONFIGS: ClassVar[list[datasets.BuilderConfig]] = [
-        DuDivConfig(name=rule, version=datasets.Version("0.1.0")) for rule in ("paper", "released")
+        DuDivConfig(name=rule, version=SourceBuilder.VERSION) for rule in ("paper", "released")
     ]
     DEFAULT_CONFIG_NAME = "paper"
 
     def __init__(
         self,
         *args: Any,
-        data_dir: str | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
         feature_files: tuple[str, str] | None = None,
-        hash: str | None = None,
         **kwargs: Any,
     ) -> None:
-        sources = [_local_file(LABELS, data_dir), *map(Path, feature_files or ())]
-        kwargs |= {"data_dir": data_dir, "hash": _content_hash(hash, sources)}
+        content = digests([local_file(URL, data_dir), *map(Path, feature_files or ())])
+        kwargs |= {"data_dir": data_dir, "content": content}
         super().__init__(*args, feature_files=feature_files, **kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
@@ -93,15 +91,8 @@ class DuDiv(datasets.GeneratorBasedBuilder):
             features=datasets.Features(columns),
         )
 
-    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare the dataset; errors in the source files are raised as they are."""
-        try:
-            super().download_and_prepare(*args, **kwargs)
-        except DatasetGenerationError as error:
-            raise (error.__cause__ or error) from None
-
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        path = self._path(dl_manager)
+        path = self._source(dl_manager, URL)
         return [
             datasets.SplitGenerator(name=name, gen_kwargs={"path": path, "part": part})
             for part, name in enumerate((datasets.Split.TRAIN, datasets.Split.TEST))
@@ -135,18 +126,11 @@ class DuDiv(datasets.GeneratorBasedBuilder):
             "doc_features": [_vector(features[1], doc, doc_file) for doc in documents],
         }
 
-    def _path(self, dl_manager: Any) -> str:
-        """The label file: in `data_dir`, or downloaded."""
-        local = _local_file(LABELS, self.config.data_dir)
-        if local is not None:
-            return str(_existing(local, URL))
-        return _download(dl_manager, URL, LABELS)
-
 
 def load(
     split: str | None = None,
     *,
-    data_dir: str | Path | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
     split_rule: str = "paper",
     features: str | Path | tuple[str | Path, str | Path] | None = None,
 ) -> datasets.Dataset | datasets.DatasetDict:
@@ -171,7 +155,7 @@ def load(
         raise ValueError(f"`split_rule` must be 'paper' or 'released', got {split_rule!r}")
     builder = DuDiv(
         config_name=split_rule,
-        data_dir=None if data_dir is None else str(data_dir),
+        data_dir=data_dir,
         feature_files=None if features is None else _feature_files(features),
     )
     builder.download_and_prepare()
@@ -220,51 +204,3 @@ def _vector(vectors: dict[str, list[float]], key: str, path: str) -> list[float]
     if key not in vectors:
         raise ValueError(f"{path}: expected {WIDTH} numbers for {key!r}, got none")
     return vectors[key]
-
-
-def _download(dl_manager: Any, url: str, name: str) -> str:
-    """The path of a download that is tried three times; datasets caches it."""
-    pauses = [1, 5]
-    while True:
-        try:
-            return str(dl_manager.download(url))
-        except Exception as error:
-            gone = isinstance(error, FileNotFoundError) or "Offline" in type(error).__name__
-            if gone or not pauses:
-                raise FileNotFoundError(
-                    f"{url} was not downloaded ({type(error).__name__}); get the file there, put "
-                    f"it into a folder as {name} and pass data_dir=<that folder>"
-                ) from error
-            time.sleep(pauses.pop(0))
-
-
-def _local_file(name: str, folder: str | None) -> Path | None:
-    """<folder>/<name>, or with .gz if only that is there; `folder` may be the file."""
-    if folder is None:
-        return None
-    if "::" in folder:
-        raise ValueError(f"`data_dir` must be a path without '::', got {folder!r}")
-    path = Path(folder).expanduser()
-    if path.is_file():
-        return path
-    path /= name
-    zipped = path.with_name(f"{name}.gz")
-    return zipped if zipped.exists() and not path.exists() else path
-
-
-def _existing(path: Path, url: str) -> Path:
-    if path.is_file():
-        return path
-    what = "is a folder, not a file" if path.is_dir() else "does not exist"
-    raise FileNotFoundError(f"{path} {what}; get it from {url} and put it there")
-
-
-def _content_hash(script: str | None, sources: list[Path | None]) -> str:
-    """Name of a cache: code, bytes of the sources and major version of datasets."""
-    digest = hashlib.sha256(f"{script} {datasets.__version__.split('.')[0]}".encode())
-    for source in [*sorted(Path(__file__).parent.glob("*.py")), *sources]:
-        if source is not None and source.is_file():
-            with source.open("rb") as stream:
-                while chunk := stream.read(1 << 20):
-                    digest.update(chunk)
-    return digest.hexdigest()[:32]

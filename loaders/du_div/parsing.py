@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """DU-DIV's JSON files, from bytes to records."""
 
-import gzip
 import json
 import random
-import zlib
 from itertools import chain
 from typing import Any
 
-import fsspec
+from quotediv.loaders.reading import decode, read_lines
 
 Labels = dict[str, dict[str, list[str]]]
 
@@ -78,17 +76,9 @@ def split_queries(queries: list[str], n: int) -> tuple[list[str], list[str]]:
 
 
 def _read_json(path: str) -> Any:
-    with fsspec.open(path, "rb") as stream:
-        data = stream.read()
+    text = decode(b"".join(read_lines(path)), path, "the encoding UTF-8")
     try:
-        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_no_key_twice)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}: expected a whole gzip file, got {error}") from error
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        got = f"byte 0x{data[error.start]:02x}"
-        raise ValueError(f"{path}:{line}: expected the encoding UTF-8, got {got}") from None
+        return json.loads(text, object_pairs_hook=_no_key_twice)
     except json.JSONDecodeError as error:
         raise ValueError(f"{path}:{error.lineno}: expected JSON, got {error}") from None
     except _KeyTwiceError as error:

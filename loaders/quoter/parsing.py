@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """QuoteR's text files, from bytes to samples."""
 
-import gzip
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
-import fsspec
-
-BOM = b"\xef\xbb\xbf"
-GZIP = b"\x1f\x8b"
+from quotediv.loaders.reading import BOM, read_lines
 
 
 class Sample(NamedTuple):
@@ -38,38 +32,15 @@ def read_samples(
     Raises:
         ValueError: a line that has not three fields or is not UTF-8; names file and line.
     """
-    with _open(path) as stream:
-        lines = islice(_lines(stream, path), start, stop)
-        for number, line in enumerate(lines, start + 1):
-            if number == 1:
-                line = line.removeprefix(BOM)
-            text = _decode(line.removesuffix(b"\n").removesuffix(b"\r"), path, number)
-            fields = (text.lower() if lowercase else text).split("\t")
-            if len(fields) != 3:
-                raise ValueError(
-                    f"{path}:{number}: expected 3 tab-separated fields, got {len(fields)}"
-                )
-            yield Sample(*fields)
-
-
-@contextmanager
-def _open(path: str) -> Iterator[BinaryIO]:
-    """The bytes of a file, decompressed if they begin like a gzip file's."""
-    with fsspec.open(path, "rb") as stream:
-        magic = stream.read(2)
-        stream.seek(0)
-        if magic != GZIP:
-            yield stream
-            return
-        with gzip.GzipFile(fileobj=stream) as unzipped:
-            yield unzipped  # type: ignore[misc]  # reads bytes as any other
-
-
-def _lines(stream: BinaryIO, path: str) -> Iterator[bytes]:
-    try:
-        yield from stream
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}: expected a whole gzip file, got {error}") from error
+    lines = islice(read_lines(path), start, stop)
+    for number, line in enumerate(lines, start + 1):
+        if number == 1:
+            line = line.removeprefix(BOM)
+        text = _decode(line.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+        fields = (text.lower() if lowercase else text).split("\t")
+        if len(fields) != 3:
+            raise ValueError(f"{path}:{number}: expected 3 tab-separated fields, got {len(fields)}")
+        yield Sample(*fields)
 
 
 def _decode(line: bytes, path: str, number: int) -> str:

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """QuoteR (Qi et al., ACL 2022): writing contexts and the quotes that fit them."""
 
-import hashlib
 import logging
-import time
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
-from datasets.exceptions import DatasetGenerationError
+from quotediv.loaders.builder import SourceBuilder, digests, is_integer, local_file
 
 from .parsing import read_samples
 
@@ -62,13 +60,13 @@ class QuoterConfig(datasets.BuilderConfig):
     lowercase: bool | None = None
 
 
-class Quoter(datasets.GeneratorBasedBuilder):
+class Quoter(SourceBuilder):
     """Builder of QuoteR: `data_dir` holds the authors' text files, or they are downloaded."""
 
-    VERSION = datasets.Version("0.1.0")
+    CODE = __file__
     BUILDER_CONFIG_CLASS = QuoterConfig
     BUILDER_CONFIGS: ClassVar[list[datasets.BuilderConfig]] = [
-        QuoterConfig(name=f"{language}{suffix}", version=datasets.Version("0.1.0"))
+        QuoterConfig(name=f"{language}{suffix}", version=SourceBuilder.VERSION)
         for suffix in ("", "_quotes")
         for language in LANGUAGES
     ]
@@ -77,17 +75,16 @@ class Quoter(datasets.GeneratorBasedBuilder):
         self,
         *args: Any,
         config_name: str | None = None,
-        data_dir: str | None = None,
-        hash: str | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
         language = str(config_name).removesuffix("_quotes")
         if language not in LANGUAGES:
             names = ", ".join(config.name for config in self.BUILDER_CONFIGS)
             raise ValueError(f"`config` must be one of {names}, got {config_name!r}")
-        source = _local_file(language, data_dir)
         kwargs |= {"config_name": config_name, "data_dir": data_dir}
-        super().__init__(*args, hash=_content_hash(hash, [source]), **kwargs)
+        content = digests([local_file(URL.format(language), data_dir)])
+        super().__init__(*args, content=content, **kwargs)
         _check_options(self.config.boundaries, self.config.lowercase)
         self._pool: dict[str, int] = {}
 
@@ -110,15 +107,8 @@ class Quoter(datasets.GeneratorBasedBuilder):
             features=datasets.Features(columns),
         )
 
-    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare the dataset; errors in the source file are raised as they are."""
-        try:
-            super().download_and_prepare(*args, **kwargs)
-        except DatasetGenerationError as error:
-            raise (error.__cause__ or error) from None
-
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        path = self._path(dl_manager)
+        path = self._source(dl_manager, URL.format(self.language))
         if self.config.name.endswith("_quotes"):
             return [datasets.SplitGenerator(name="quotes", gen_kwargs={"path": path})]
         train_end, validation_end = self.config.boundaries or BOUNDARIES[self.language]
@@ -169,20 +159,12 @@ class Quoter(datasets.GeneratorBasedBuilder):
             published = f"the published file has {LINES[self.language]}"
             logger.warning(f"{path} has {lines} lines, {published}: rows may be shifted")
 
-    def _path(self, dl_manager: Any) -> str:
-        """The source file: in `data_dir`, or downloaded."""
-        local = _local_file(self.language, self.config.data_dir)
-        if local is not None:
-            return str(_existing(local, URL.format(self.language)))
-        url = URL.format(self.language)
-        return _download(dl_manager, url, f"{self.language}.txt")
-
 
 def load(
     config: str,
     split: str | None = None,
     *,
-    data_dir: str | Path | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
     boundaries: tuple[int, int] | None = None,
     lowercase: bool | None = None,
 ) -> datasets.Dataset | datasets.DatasetDict:
@@ -206,49 +188,12 @@ def load(
     """
     builder = Quoter(
         config_name=config,
-        data_dir=None if data_dir is None else str(data_dir),
+        data_dir=data_dir,
         boundaries=boundaries,
         lowercase=lowercase,
     )
     builder.download_and_prepare()
     return builder.as_dataset(split=split)
-
-
-def _download(dl_manager: Any, url: str, name: str) -> str:
-    """The path of a download that is tried three times; datasets caches it."""
-    pauses = [1, 5]
-    while True:
-        try:
-            return str(dl_manager.download(url))
-        except Exception as error:
-            gone = isinstance(error, FileNotFoundError) or "Offline" in type(error).__name__
-            if gone or not pauses:
-                raise FileNotFoundError(
-                    f"{url} was not downloaded ({type(error).__name__}); get the file there, put "
-                    f"it into a folder as {name} and pass data_dir=<that folder>"
-                ) from error
-            time.sleep(pauses.pop(0))
-
-
-def _local_file(language: str, data_dir: str | None) -> Path | None:
-    """<data_dir>/<language>.txt, or with .gz if only that is there; `data_dir` may be the file."""
-    if data_dir is None:
-        return None
-    if "::" in data_dir:
-        raise ValueError(f"`data_dir` must be a path without '::', got {data_dir!r}")
-    path = Path(data_dir).expanduser()
-    if path.is_file():
-        return path
-    path /= f"{language}.txt"
-    zipped = path.with_name(f"{path.name}.gz")
-    return zipped if zipped.exists() and not path.exists() else path
-
-
-def _existing(path: Path, url: str) -> Path:
-    if path.is_file():
-        return path
-    what = "is a folder, not a file" if path.is_dir() else "does not exist"
-    raise FileNotFoundError(f"{path} {what}; get it from {url} and put it there")
 
 
 def _check_options(boundaries: Any, lowercase: Any) -> None:
@@ -260,18 +205,7 @@ def _check_options(boundaries: Any, lowercase: Any) -> None:
     error = f"`boundaries` must {rule}, got {boundaries!r}"
     if not isinstance(boundaries, (tuple, list)) or len(boundaries) != 2:
         raise TypeError(error)
-    if any(isinstance(line, bool) or not hasattr(line, "__index__") for line in boundaries):
+    if not all(map(is_integer, boundaries)):
         raise TypeError(error)
     if not 0 < boundaries[0] < boundaries[1]:
         raise ValueError(error)
-
-
-def _content_hash(script: str | None, sources: list[Path | None]) -> str:
-    """Name of a cache: code, bytes of the sources and major version of datasets."""
-    digest = hashlib.sha256(f"{script} {datasets.__version__.split('.')[0]}".encode())
-    for source in [*sorted(Path(__file__).parent.glob("*.py")), *sources]:
-        if source is not None and source.is_file():
-            with source.open("rb") as stream:
-                while chunk := stream.read(1 << 20):
-                    digest.update(chunk)
-    return digest.hexdigest()[:32]

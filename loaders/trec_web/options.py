@@ -5,6 +5,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from quotediv.loaders.builder import is_integer
+
 from .sources import YEARS
 
 ALL = "all"
@@ -66,7 +68,7 @@ def check_fold(fold: Any) -> tuple[int, int]:
     rule = "be two ints (i, m) with 0 <= i < m and m >= 2"
     if not isinstance(fold, (tuple, list)) or len(fold) != 2:
         raise TypeError(message("fold", rule, fold))
-    if any(isinstance(value, bool) or not hasattr(value, "__index__") for value in fold):
+    if not all(map(is_integer, fold)):
         raise TypeError(message("fold", rule, fold))
     i, m = map(int, fold)
     if m < 2 or not 0 <= i < m:
@@ -77,7 +79,7 @@ def check_fold(fold: Any) -> tuple[int, int]:
 def check_int(name: str, value: Any, least: int | None = None) -> int:
     """Any integer but a bool, as an int."""
     rule = "be an int" if least is None else f"be an int >= {least}"
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if not is_integer(value):
         raise TypeError(message(name, rule, value))
     number = int(value)
     if least is not None and number < least:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
 
+from quotediv.loaders.reading import INTEGER, NATURAL, check_number, read_fields, read_text
+
 from .library import import_ir_datasets
-from .reading import INTEGER, NATURAL, check_number, read_fields, read_text
 
 FIRST_YEAR = 2009
 TOPICS_A_YEAR = 50

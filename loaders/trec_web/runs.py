@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import datasets
+from quotediv.loaders.reading import INTEGER, check_number, read_fields, shortened
 
 from .options import Run, check_rankings, message
-from .reading import INTEGER, check_number, read_fields, shortened
 
 COLUMNS = "topic, Q0, document, rank, score, tag"
 ORDERS = (None, "rank", "score")

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import datasets
 from filelock import FileLock
-
-from .reading import digest
+from quotediv.loaders.reading import digest
 
 SITE = "https://trec.nist.gov/data/web"
 
@@ -32,7 +31,7 @@ IR_DATASETS = Files("trec-web-{}/queries", "trec-web-{}/qrels.all")
 YEARS = tuple(NIST)
 
 
-def local_files(years: Sequence[str], data_dir: str) -> dict[str, Files]:
+def local_files(years: Sequence[str], data_dir: str | os.PathLike[str]) -> dict[str, Files]:
     """Find the files of each year in a folder.
 
     First `<year>.topics.full.xml` and `<year>.qrels.diversity`, in the folder, then in its

@@ -2,7 +2,6 @@
 """TREC Web Track 2009-2012, diversity task: queries and the subtopics that documents cover."""
 
 import contextlib
-import hashlib
 import json
 import logging
 import os
@@ -13,12 +12,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
-from datasets.exceptions import DatasetGenerationError
+from quotediv.loaders.builder import SourceBuilder
+from quotediv.loaders.reading import digest
 
 from .library import import_ir_datasets
 from .options import ALL, Run, check_candidates, check_fold, check_int, config_of, message, years_of
 from .parsing import Judged, OtherYearError, Topic, published_topics, read_year
-from .reading import digest
 from .runs import read_run
 from .sources import YEARS, downloaded_files, downloaded_hashes, local_files
 
@@ -72,13 +71,13 @@ class TrecWebConfig(datasets.BuilderConfig):
     seed: int = 0
 
 
-class TrecWeb(datasets.GeneratorBasedBuilder):
+class TrecWeb(SourceBuilder):
     """Builder of the TREC Web Track: `data_dir` holds NIST's files, or `ir_datasets` gets them."""
 
-    VERSION = datasets.Version("0.1.0")
+    CODE = __file__
     BUILDER_CONFIG_CLASS = TrecWebConfig
     BUILDER_CONFIGS: ClassVar[list[datasets.BuilderConfig]] = [
-        TrecWebConfig(name=name, version=datasets.Version("0.1.0")) for name in (*YEARS, ALL)
+        TrecWebConfig(name=name, version=SourceBuilder.VERSION) for name in (*YEARS, ALL)
     ]
     DEFAULT_CONFIG_NAME = ALL
 
@@ -90,20 +89,18 @@ class TrecWeb(datasets.GeneratorBasedBuilder):
         candidates: str | os.PathLike[str] | Run | None = None,
         n_docs: int | None = None,
         seed: int = 0,
-        hash: str | None = None,
         **kwargs: Any,
     ) -> None:
-        folder = None if data_dir is None else str(data_dir)
         run = check_candidates(candidates)
         options = {
-            "data_dir": folder,
             "candidates": run,
             "n_docs": None if n_docs is None else check_int("n_docs", n_docs, least=1),
             "seed": check_int("seed", seed) if run is None and n_docs else None,
         }
         kwargs |= {name: value for name, value in options.items() if value is not None}
-        kwargs["hash"] = _content_hash(hash, years_of(config_name), folder, run)
-        super().__init__(*args, config_name=config_name, **kwargs)
+        content = _content(years_of(config_name), data_dir, run)
+        kwargs |= {"config_name": config_name, "data_dir": data_dir, "content": content}
+        super().__init__(*args, **kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
         text = datasets.Value("string")
@@ -120,13 +117,6 @@ class TrecWeb(datasets.GeneratorBasedBuilder):
             homepage="https://trec.nist.gov/data/webmain.html",
             features=datasets.Features(columns),
         )
-
-    def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare the dataset; errors in the source files are raised as they are."""
-        try:
-            super().download_and_prepare(*args, **kwargs)
-        except DatasetGenerationError as error:
-            raise (error.__cause__ or error) from None
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         ir_datasets, years = import_ir_datasets(), years_of(self.config.name)
@@ -237,7 +227,7 @@ def years_in(data_dir: str | os.PathLike[str]) -> list[str]:
     years = []
     for year in YEARS:
         with contextlib.suppress(FileNotFoundError, OtherYearError):
-            read_year(year, *local_files([year], str(data_dir))[year])
+            read_year(year, *local_files([year], data_dir)[year])
             years.append(year)
     return [*years, ALL] if len(years) == len(YEARS) else years
 
@@ -264,18 +254,16 @@ def _read_candidates(candidates: Any, topics: list[str]) -> Run | None:
     return run
 
 
-def _content_hash(
-    script: str | None, years: Sequence[str], data_dir: str | None, candidates: Any
-) -> str:
-    """Name of a cache: code, major version of datasets, and the bytes of all sources."""
-    parts = [str(script), datasets.__version__.split(".")[0]]
-    parts += [digest(path) for path in sorted(Path(__file__).parent.glob("*.py"))]
+def _content(
+    years: Sequence[str], data_dir: str | os.PathLike[str] | None, candidates: Any
+) -> list[str]:
+    """What the rows are made of: hashes of the files, and the run."""
     if data_dir is None:
-        parts += downloaded_hashes(years, import_ir_datasets())
+        parts = downloaded_hashes(years, import_ir_datasets())
     else:
-        parts += [digest(path) for pair in local_files(years, data_dir).values() for path in pair]
+        parts = [digest(path) for pair in local_files(years, data_dir).values() for path in pair]
     if isinstance(candidates, str):
         parts.append(digest(Path(candidates).expanduser()))
     elif candidates is not None:
         parts.append(json.dumps(candidates, sort_keys=True))
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+    return parts
