@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 PYTHON ?= python3
 EXAMPLES := -e '.[examples,trec]'
+IN_PARALLEL := -n auto --dist loadfile
 OLDEST := 'evaluate==0.4.3' 'datasets==3.6.*' 'numpy==1.26.*'
 
 .PHONY: help demo copies export spaces test test-all test-oldest test-newest test-peers bench lint clean
@@ -41,17 +42,17 @@ spaces:
 	done
 
 test: .venv/.ready
-	.venv/bin/pytest
+	.venv/bin/pytest $(IN_PARALLEL)
 
 test-all: test-oldest test-newest test-peers
 
 test-oldest: .venv-oldest/.ready
 	@echo "== The oldest supported: Python 3.10, $(OLDEST)"
-	.venv-oldest/bin/pytest
+	.venv-oldest/bin/pytest $(IN_PARALLEL)
 
 test-newest: .venv-newest/.ready
 	@echo "== The newest supported: Python 3.13"
-	.venv-newest/bin/pytest
+	.venv-newest/bin/pytest $(IN_PARALLEL)
 
 test-peers: .venv-peers/.ready
 	@echo "== With torch, ranx and a browser"

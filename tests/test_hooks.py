@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong arguments of the hooks of `Trainer`: one clear error each, whether or not torch is there."""
+"""Wrong arguments of the hooks of `Trainer`: one clear error each, with or without torch."""
 
 import numpy as np
 import pytest

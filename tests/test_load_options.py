@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options given to `evaluate.load`: the defaults of the module, kept by copies, refused if wrong."""
+"""Options given to `evaluate.load`: defaults of the module, kept by copies, refused if wrong."""
 
 import copy
 import inspect

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from common_metric import metric_module
 
-kernel = metric_module("search_diversity", "gains")
+formulas = metric_module("search_diversity", "gains")
 DECIMAL = re.compile(r"[+-]?[0-9]{1,4000}")
 PADDING = -100
 
@@ -83,15 +83,15 @@ def steps(
     ranks = np.array([[place_of.get(index, len(order))] for _, index in ours], np.intp)
     ranks = ranks.reshape(-1, 1)
     if protocol == "released":
-        best = kernel.count_order(labels[:, :-1], depth)
+        best = formulas.count_order(labels[:, :-1], depth)
     else:
-        value = kernel.recipe_value(labels[:, :-1]) if protocol == "recipe" else None
+        value = formulas.recipe_value(labels[:, :-1]) if protocol == "recipe" else None
         penalty = 1.0 if protocol == "recipe" else alpha
-        best, _ = kernel.greedy(labels[:, :-1], penalty, min(depth, len(order)), value)
+        best, _ = formulas.greedy(labels[:, :-1], penalty, min(depth, len(order)), value)
     ideal = [(query.docs[order[place]], order[place]) for place in best[:, 0].tolist()]
     return (
-        _steps(ours, kernel.covered(labels, ranks), names, protocol, alpha),
-        _steps(ideal, kernel.covered(labels, best), names, protocol, alpha),
+        _steps(ours, formulas.covered(labels, ranks), names, protocol, alpha),
+        _steps(ideal, formulas.covered(labels, best), names, protocol, alpha),
     )
 
 
@@ -99,9 +99,9 @@ def _steps(
     docs: list[tuple[str, int | None]], covers: Any, names: list[str], protocol: str, alpha: float
 ) -> list[Step]:
     if protocol == "recipe":
-        gains = kernel.recipe_gains(covers) / kernel.RECIPE_SCALE
+        gains = formulas.recipe_gains(covers) / formulas.RECIPE_SCALE
     else:
-        gains = kernel.novelty_gains(covers, alpha)
+        gains = formulas.novelty_gains(covers, alpha)
     seen: set[str] = set()
     found = []
     for rank, (doc, index) in enumerate(docs):
