@@ -10,6 +10,7 @@ from diversity_inputs import Arrays, Dicts, arrays, columns, dicts
 from measure import OURS, Agreement, Call, Figures, Group, Sweep, Target, agreed, load
 
 QUERIES, DOCUMENTS = 100_000, 15
+SINGLE = 16_000
 LOOPS, PYNDEVAL = "plain loops", "pyndeval"
 ALPHAS = {0.0: 4.0, 0.5: 4.0, 1.0: 4.0, 0.1: 5.0, 0.9: 5.0}  # µs a query
 METRIC = load("search_diversity")
@@ -111,9 +112,33 @@ def flat() -> list[Group]:
     ]
 
 
+def one_by_one(rows: Dicts) -> None:
+    """Each query added alone with an id, as a loop over a data loader does."""
+    metric = load("search_diversity")
+    for query, (prediction, reference) in enumerate(zip(*rows, strict=True)):
+        metric.add(prediction=prediction, reference=reference, query_id=query)
+
+
+def single() -> list[Group]:
+    """Queries added one by one."""
+    quarter = "a quarter of them"
+    return [
+        Group(
+            key=f"add with query_id, {SINGLE:,} queries x {DOCUMENTS}, one by one",
+            queries=SINGLE,
+            make=dicts,
+            calls={
+                OURS: one_by_one,
+                quarter: lambda rows: one_by_one(Dicts(*(part[: SINGLE // 4] for part in rows))),
+            },
+            targets=(Target("linear: at most 5x a quarter of them", 5, "x", against=quarter),),
+        )
+    ]
+
+
 def groups() -> list[Group]:
     """All groups of this metric."""
-    return [*objects(), *flat()]
+    return [*objects(), *flat(), *single()]
 
 
 # Growing sizes

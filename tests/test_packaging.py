@@ -17,7 +17,16 @@ from support import ROOT, offline_environment
 FOLDERS = ("metrics", "loaders")
 TOP_LEVEL = {
     *("pyproject.toml", "README.md", "metrics", "loaders", "tests", "cards"),
-    *("Makefile", "CHANGELOG.md", "examples", "benchmarks", ".ci", ".gitignore", "LICENSE"),
+    *(
+        "Makefile",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "examples",
+        "benchmarks",
+        ".ci",
+        ".gitignore",
+        "LICENSE",
+    ),
 }
 USE_INSTALLED = """
 import importlib.metadata, json

@@ -33,10 +33,10 @@ DU-DIV, search result diversification on real queries of a Chinese search engine
 
 _CITATION = """\
 @article{chen-etal-2024-ma4div,
+    year = "2024",
     title = "{MA4DIV}: Multi-Agent Reinforcement Learning for Search Result Diversification",
     author = "Chen, Yiqun and others",
     journal = "arXiv preprint arXiv:2403.17421",
-    year = "2024",
     url = "https://arxiv.org/abs/2403.17421",
 }
 """

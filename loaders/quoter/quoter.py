@@ -37,12 +37,12 @@ distinct quotes to rank.
 _CITATION = """\
 @inproceedings{qi-etal-2022-quoter,
     title = "{Q}uote{R}: A Benchmark of Quote Recommendation for Writing",
+    year = "2022",
+    url = "https://arxiv.org/abs/2202.13145",
     author = "Qi, Fanchao and Yang, Yanhui and Yi, Jing and Cheng, Zhili and Liu, Zhiyuan and
       Sun, Maosong",
     booktitle = "Proceedings of the 60th Annual Meeting of the Association for Computational
       Linguistics (Volume 1: Long Papers)",
-    year = "2022",
-    url = "https://arxiv.org/abs/2202.13145",
 }
 """
 

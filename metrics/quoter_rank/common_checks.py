@@ -78,6 +78,19 @@ class Interval(NamedTuple):
     random_state: int
 
 
+def check_reporting(
+    *, per_query: Any, confidence_level: Any, n_resamples: Any, random_state: Any
+) -> tuple[bool, Interval | None]:
+    """Check what a result holds besides figures: those of each query, and intervals.
+
+    Raises:
+        ValueError: as `check_interval`.
+        TypeError: a value of a wrong type.
+    """
+    interval = check_interval(confidence_level, n_resamples, random_state)
+    return check_bool("per_query", per_query), interval
+
+
 def check_interval(confidence_level: Any, n_resamples: Any, random_state: Any) -> Interval | None:
     """Check how intervals are made; None where none are asked for.
 

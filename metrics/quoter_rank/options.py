@@ -3,14 +3,7 @@
 
 from typing import Any, NamedTuple
 
-from .common_checks import (
-    Interval,
-    check_bool,
-    check_choice,
-    check_depths,
-    check_interval,
-    message,
-)
+from .common_checks import Interval, check_choice, check_depths, check_reporting, message
 from .scoring import FIGURES, PROTOCOLS
 
 TIES = ("expected", "optimistic", "pessimistic")
@@ -51,15 +44,12 @@ def check_options(
     missing: Any,
     ndcg_k: Any,
     recall_k: Any,
-    per_query: Any,
-    confidence_level: Any,
-    n_resamples: Any,
-    random_state: Any,
+    **reporting: Any,
 ) -> Options:
     """Check the options of `compute`; `ties` None becomes the protocol's own rule.
 
     Raises:
-        ValueError: a value that is not among those that the protocol takes.
+        ValueError: a value that the protocol does not take.
         TypeError: a value of a wrong type.
     """
     check_choice("protocol", protocol, PROTOCOLS)
@@ -70,20 +60,21 @@ def check_options(
     if protocol != "standard" and ties != "optimistic":
         rule = f"be None or 'optimistic' under protocol {protocol!r}"
         raise ValueError(message("ties", rule, ties, hint="protocol 'standard' takes every rule"))
-    per_query = check_bool("per_query", per_query)
+    per_query, interval = check_reporting(**reporting)
     figures = asked_figures(check_depths("ndcg_k", ndcg_k), check_depths("recall_k", recall_k))
-    interval = check_interval(confidence_level, n_resamples, random_state)
     if interval and protocol == "released":
         hint = "its MRR and NDCG are no means over queries"
         rule = "be None under protocol 'released'"
-        raise ValueError(message("confidence_level", rule, confidence_level, hint=hint))
+        raise ValueError(message("confidence_level", rule, interval.confidence_level, hint=hint))
     return Options(protocol, ties, missing, figures, per_query, interval)
 
 
 def asked_figures(
     ndcg_k: tuple[int, ...], recall_k: tuple[int, ...]
 ) -> tuple[tuple[str, int], ...]:
-    """Every figure in the order of the table, at these depths, none twice."""
-    depths = {"NDCG": ndcg_k, "Recall": recall_k}
-    asked = [(name, k) for name in FIGURES for k in depths.get(name, (0,))]
+    """Every figure in the order of the table, none twice; those with a depth at each `ndcg_k`."""
+    asked = []
+    for name, figure in FIGURES.items():
+        depths = recall_k if name == "Recall" else ndcg_k
+        asked += [(name, k) for k in (depths if figure.has_depth else (0,))]
     return tuple(dict.fromkeys(asked))

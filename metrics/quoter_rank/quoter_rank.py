@@ -190,7 +190,7 @@ class QuoterRank(RankingMetric):
         n_resamples: int = 9999,
         random_state: int = 0,
     ) -> dict[str, Any] | None:
-        """Score all queries added since the last figures, and those given here.
+        """Score where the gold stands in all queries, added before or given here.
 
         If it raises, what was added before stays. Processes other than process 0 get None.
         """

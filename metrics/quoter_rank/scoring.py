@@ -30,26 +30,23 @@ class Figure(NamedTuple):
     of_all: Mapping[str, Callable[..., float]]  # by protocol: of the values, else of (rank, tied)
 
 
+IN_BATCHES: Mapping[str, Callable[..., float]] = {
+    "standard": lambda values: mean(values),
+    "released": lambda values: mean_of_batch_means(values),
+    "recipe": lambda values: mean(values),
+}
 FIGURES = {
     "MRR": Figure(
         greater_is_better=True,
         has_depth=False,
         of_query=lambda rank, tied, k: reciprocal_rank(rank, tied),
-        of_all={
-            "standard": lambda values: mean(values),
-            "released": lambda values: mean_of_batch_means(values),
-            "recipe": lambda values: mean(values),
-        },
+        of_all=IN_BATCHES,
     ),
     "NDCG": Figure(
         greater_is_better=True,
         has_depth=True,
         of_query=lambda rank, tied, k: ndcg(rank, tied, k),
-        of_all={
-            "standard": lambda values: mean(values),
-            "released": lambda values: mean_of_batch_means(values),
-            "recipe": lambda values: mean(values),
-        },
+        of_all=IN_BATCHES,
     ),
     "Recall": Figure(
         greater_is_better=True,

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 from .common_checks import (
     Interval,
-    check_bool,
     check_choice,
     check_depths,
-    check_interval,
+    check_reporting,
     check_share,
     message,
 )
@@ -54,23 +53,19 @@ def check_options(
     protocol: Any,
     alpha: Any,
     k: Any,
-    per_query: Any,
-    confidence_level: Any,
-    n_resamples: Any,
-    random_state: Any,
+    **reporting: Any,
 ) -> Options:
     """Check the options of `compute`; `alpha` None becomes 0.5.
 
     Raises:
-        ValueError: a value that is not among those that the protocol takes.
+        ValueError: a value out of its range, or one that the protocol does not take.
         TypeError: a value of a wrong type.
     """
     check_choice("protocol", protocol, PROTOCOLS)
     if alpha is not None and protocol == "recipe":
         hint = "'recipe' has no alpha; 'standard' and 'released' do"
         raise ValueError(message("alpha", "be None under protocol 'recipe'", alpha, hint=hint))
-    per_query = check_bool("per_query", per_query)
-    interval = check_interval(confidence_level, n_resamples, random_state)
+    per_query, interval = check_reporting(**reporting)
     alpha = ALPHA if alpha is None else check_share("alpha", alpha)
     depths = sorted(set(check_depths("k", k, DEEPEST)), reverse=True)
     figures = tuple((name, depth) for depth in depths for name in FIGURES)

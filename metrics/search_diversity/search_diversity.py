@@ -214,7 +214,7 @@ class SearchDiversity(RankingMetric):
         n_resamples: int = 9999,
         random_state: int = 0,
     ) -> dict[str, Any] | None:
-        """Score all queries added since the last figures, and those given here.
+        """Score how the rankings of all queries, added before or given here, cover subtopics.
 
         If it raises, what was added before stays. Processes other than process 0 get None.
         """
