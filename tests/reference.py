@@ -274,3 +274,58 @@ def diversity_figures(rankings, references, protocol="standard", alpha=0.5, k=(5
         for ranking, documents in zip(rankings, references, strict=True)
     ]
     return {name: mean([query[name] for query in queries]) for name in queries[0]}
+
+
+def ndeval_figure(name, k, ranking, documents, alpha=0.5, beta=0.5):
+    """A figure of one query as ndeval defines it; `k` None for whole rankings."""
+    labels = label_order(documents)
+    if not labels:
+        return 0.0
+    gains = gains_of(ranking, documents, "standard", alpha)
+    best = ideal_order(documents, "standard", alpha, len(documents))
+    ideal = gains_of(best, documents, "standard", alpha)
+
+    def discounted(values, discount):
+        cut = values if k is None else values[:k]
+        return sum(value * discount(rank) for rank, value in enumerate(cut, 1))
+
+    def largest(discount):
+        return sum((1 - alpha) ** (rank - 1) * discount(rank) for rank in range(1, k + 1))
+
+    def inverse(rank):
+        return 1 / rank
+
+    def logarithmic(rank):
+        return 1 / math.log2(rank + 1)
+
+    def patient(rank):
+        return beta ** (rank - 1)
+
+    if name == "alpha-DCG":
+        return discounted(gains, logarithmic) / (len(labels) * largest(logarithmic))
+    if name == "alpha-NDCG":
+        return discounted(gains, logarithmic) / discounted(ideal, logarithmic)
+    if name == "ERR-IA":
+        return discounted(gains, inverse) / (len(labels) * largest(inverse))
+    if name == "nERR-IA":
+        return discounted(gains, inverse) / discounted(ideal, inverse)
+    if name == "NRBP":
+        return (1 - (1 - alpha) * beta) / len(labels) * discounted(gains, patient)
+    if name == "nNRBP":
+        return discounted(gains, patient) / discounted(ideal, patient)
+    if name == "S-recall":
+        return subtopic_recall(ranking, documents, k)
+    if name == "P-IA":
+        hits = [doc for doc in ranking[:k] for label in labels if label in documents.get(doc, ())]
+        return len(hits) / k / len(labels)
+    assert name == "MAP-IA"
+    return mean([average_precision(ranking, documents, label) for label in labels])
+
+
+def average_precision(ranking, documents, label):
+    found, total = 0, 0.0
+    for rank, doc in enumerate(ranking, 1):
+        if label in documents.get(doc, ()):
+            found += 1
+            total += found / rank
+    return total / sum(1 for doc in documents if label in documents[doc])

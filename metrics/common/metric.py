@@ -14,7 +14,7 @@ import numpy as np
 
 from .checks import Plain, message
 from .defaults import WithDefaults
-from .directions import Directions
+from .figures import Directions
 from .intervals import normal_distribution
 from .query_ids import Id, count_once, new_rows, read_ids, refuse_different, sorted_by_number
 from .rows import Rows

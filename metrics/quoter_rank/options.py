@@ -4,7 +4,8 @@
 from typing import Any, NamedTuple
 
 from .common_checks import Interval, check_choice, check_depths, check_reporting, message
-from .scoring import FIGURES, PROTOCOLS
+from .common_figures import Asked, key_of, parse_figures
+from .scoring import DEFAULT, FIGURES, PROTOCOLS
 
 TIES = ("expected", "optimistic", "pessimistic")
 MISSING = ("error", "zero")
@@ -16,14 +17,14 @@ class Options(NamedTuple):
     protocol: str
     ties: str
     missing: str
-    figures: tuple[tuple[str, int], ...]  # name in `FIGURES` and depth, 0 where it has none
+    figures: Asked
     per_query: bool
     interval: Interval | None
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Those of the result."""
-        figures = (f"{name}@{k}" if k else name for name, k in self.figures)
+        figures = (key_of(*asked) for asked in self.figures)
         return (*figures, *(("missing",) if self.missing == "zero" else ()))
 
     @property
@@ -44,6 +45,7 @@ def check_options(
     missing: Any,
     ndcg_k: Any,
     recall_k: Any,
+    figures: Any,
     **reporting: Any,
 ) -> Options:
     """Check the options of `compute`; `ties` None becomes the protocol's own rule.
@@ -61,20 +63,18 @@ def check_options(
         rule = f"be None or 'optimistic' under protocol {protocol!r}"
         raise ValueError(message("ties", rule, ties, hint="protocol 'standard' takes every rule"))
     per_query, interval = check_reporting(**reporting)
-    figures = asked_figures(check_depths("ndcg_k", ndcg_k), check_depths("recall_k", recall_k))
+    depths = {
+        "NDCG": check_depths("ndcg_k", ndcg_k),
+        "Recall": check_depths("recall_k", recall_k),
+    }
+    asked = parse_figures(
+        DEFAULT if figures is None else figures,
+        FIGURES,
+        protocol,
+        lambda name: depths.get(name, depths["NDCG"]),
+    )
     if interval and protocol == "released":
         hint = "its MRR and NDCG are no means over queries"
         rule = "be None under protocol 'released'"
         raise ValueError(message("confidence_level", rule, interval.confidence_level, hint=hint))
-    return Options(protocol, ties, missing, figures, per_query, interval)
-
-
-def asked_figures(
-    ndcg_k: tuple[int, ...], recall_k: tuple[int, ...]
-) -> tuple[tuple[str, int], ...]:
-    """Every figure in the order of the table, none twice; those with a depth at each `ndcg_k`."""
-    asked = []
-    for name, figure in FIGURES.items():
-        depths = recall_k if name == "Recall" else ndcg_k
-        asked += [(name, k) for k in (depths if figure.has_depth else (0,))]
-    return tuple(dict.fromkeys(asked))
+    return Options(protocol, ties, missing, asked, per_query, interval)

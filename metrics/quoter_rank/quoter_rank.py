@@ -12,7 +12,7 @@ import numpy as np
 from .common_arrays import is_array
 from .common_checks import check_choice, message
 from .common_defaults import WithDefaults
-from .common_directions import Directions
+from .common_figures import Directions
 from .common_intervals import intervals
 from .common_metric import RankingMetric
 from .common_query_ids import Id
@@ -76,6 +76,9 @@ Options of compute:
         counts it under the key `missing`, and sets the three rank statistics to None.
     ndcg_k (int or several): depths of NDCG, 5.
     recall_k (int or several): depths of Recall, (1, 10, 100).
+    figures (str or several): the keys wanted, as ("MRR@10", "NDCG@10"); "NDCG" is NDCG at every
+        ndcg_k, "Recall" at every recall_k. None is the keys below. MRR@k is there too, but under
+        "released".
     per_query (bool): add `per_query`, {"rank": [...], "MRR": [...], ...} in input order, with
         "query_ids" if they were given.
     confidence_level (float): add `confidence_interval`, {key: [low, high]} over queries, as 0.95;
@@ -185,6 +188,7 @@ class QuoterRank(RankingMetric):
         missing: str = "error",
         ndcg_k: int | Sequence[int] = 5,
         recall_k: int | Sequence[int] = (1, 10, 100),
+        figures: str | Sequence[str] | None = None,
         per_query: bool = False,
         confidence_level: float | None = None,
         n_resamples: int = 9999,
@@ -200,6 +204,7 @@ class QuoterRank(RankingMetric):
             missing=missing,
             ndcg_k=ndcg_k,
             recall_k=recall_k,
+            figures=figures,
             per_query=per_query,
             confidence_level=confidence_level,
             n_resamples=n_resamples,

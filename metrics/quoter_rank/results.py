@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .common_checks import Interval
+from .common_figures import Asked, key_of
 from .common_intervals import intervals
 from .options import Options
 from .ranks import Ranks
@@ -26,9 +27,9 @@ def result(rows: Ranks, options: Options) -> dict[str, Any]:
     found = rows.rank > 0
     values: dict[str, Floats] = {}
     figures: dict[str, Any] = {}
-    for key, (name, k) in zip(options.keys, options.figures, strict=False):
-        figure = FIGURES[name]
-        of_all = figure.of_all[options.protocol]
+    for row, k in options.figures:
+        key, figure = key_of(row, k), FIGURES[row]
+        of_all = figure.protocols[options.protocol]
         if figure.of_query is not None:
             values[key] = figure.of_query(rows.rank, rows.tied, k)
             figures[key] = of_all(values[key])
@@ -37,7 +38,7 @@ def result(rows: Ranks, options: Options) -> dict[str, Any]:
     if options.missing == "zero":
         figures["missing"] = int(np.count_nonzero(~found))
     if options.interval:
-        figures["confidence_interval"] = _intervals(rows, values, options.interval)
+        figures["confidence_interval"] = _intervals(rows, values, options.figures, options.interval)
     if options.per_query:
         ranks = np.where(found, mean_rank(rows.rank, rows.tied), 0).tolist()
         figures["per_query"] = {"rank": [rank if rank > 0 else None for rank in ranks]}
@@ -46,14 +47,15 @@ def result(rows: Ranks, options: Options) -> dict[str, Any]:
 
 
 def _intervals(
-    rows: Ranks, values: dict[str, Floats], interval: Interval
+    rows: Ranks, values: dict[str, Floats], asked: Asked, interval: Interval
 ) -> dict[str, list[float] | None]:
-    """Intervals of all figures; None of rank statistics that are None."""
+    """Intervals of all figures in their order; None of rank statistics that are None."""
+    statistics = [row for row, _ in asked if FIGURES[row].of_query is None]
+    means, ranks = dict(values), None
+    if statistics and rows.rank.all():
+        places = mean_rank(rows.rank, rows.tied)
+        means["MeanRank"] = places
+        ranks = places, rows.tied
     recalls = [key for key in values if key.startswith("Recall")]
-    options = {"proportions": recalls, **interval._asdict()}
-    if not rows.rank.all():
-        statistics = [name for name, figure in FIGURES.items() if figure.of_query is None]
-        none: dict[str, list[float] | None] = dict.fromkeys(statistics)
-        return {**intervals(values, **options), **none}
-    ranks = mean_rank(rows.rank, rows.tied)
-    return {**intervals({**values, "MeanRank": ranks}, ranks=(ranks, rows.tied), **options)}
+    found = intervals(means, proportions=recalls, ranks=ranks, **interval._asdict())
+    return {key_of(row, k): found.get(key_of(row, k)) for row, k in asked}

@@ -25,12 +25,11 @@ class Figure(NamedTuple):
     """A figure: a mean of values, one a query, or a statistic of all ranks."""
 
     greater_is_better: bool
-    has_depth: bool
     of_query: Callable[[Ints, Ints, int], Floats] | None  # (rank, tied, k) -> (N,) values
-    of_all: Mapping[str, Callable[..., float]]  # by protocol: of the values, else of (rank, tied)
+    protocols: Mapping[str, Callable[..., float]]  # of the values, else of (rank, tied)
 
 
-IN_BATCHES: Mapping[str, Callable[..., float]] = {
+AVERAGED: Mapping[str, Callable[..., float]] = {
     "standard": lambda values: mean(values),
     "released": lambda values: mean_of_batch_means(values),
     "recipe": lambda values: mean(values),
@@ -38,27 +37,28 @@ IN_BATCHES: Mapping[str, Callable[..., float]] = {
 FIGURES = {
     "MRR": Figure(
         greater_is_better=True,
-        has_depth=False,
         of_query=lambda rank, tied, k: reciprocal_rank(rank, tied),
-        of_all=IN_BATCHES,
+        protocols=AVERAGED,
     ),
-    "NDCG": Figure(
+    "MRR@k": Figure(
         greater_is_better=True,
-        has_depth=True,
+        of_query=lambda rank, tied, k: reciprocal_rank(rank, tied, k),
+        protocols={"standard": AVERAGED["standard"], "recipe": AVERAGED["recipe"]},
+    ),
+    "NDCG@k": Figure(
+        greater_is_better=True,
         of_query=lambda rank, tied, k: ndcg(rank, tied, k),
-        of_all=IN_BATCHES,
+        protocols=AVERAGED,
     ),
-    "Recall": Figure(
+    "Recall@k": Figure(
         greater_is_better=True,
-        has_depth=True,
         of_query=lambda rank, tied, k: recall(rank, tied, k),
-        of_all=dict.fromkeys(PROTOCOLS, lambda values: mean(values)),
+        protocols=dict.fromkeys(PROTOCOLS, lambda values: mean(values)),
     ),
     "MeanRank": Figure(
         greater_is_better=False,
-        has_depth=False,
         of_query=None,
-        of_all={
+        protocols={
             "standard": lambda rank, tied: mean(mean_rank(rank, tied)),
             "released": lambda rank, tied: mean(mean_rank(rank, tied) - 1),
             "recipe": lambda rank, tied: mean(mean_rank(rank, tied)),
@@ -66,21 +66,20 @@ FIGURES = {
     ),
     "MedianRank": Figure(
         greater_is_better=False,
-        has_depth=False,
         of_query=None,
-        of_all=dict.fromkeys(PROTOCOLS, lambda rank, tied: median(mean_rank(rank, tied))),
+        protocols=dict.fromkeys(PROTOCOLS, lambda rank, tied: median(mean_rank(rank, tied))),
     ),
     "RankVariance": Figure(
         greater_is_better=False,
-        has_depth=False,
         of_query=None,
-        of_all={
+        protocols={
             "standard": lambda rank, tied: rank_variance(rank, tied),
             "released": lambda rank, tied: math.sqrt(rank_variance(rank, tied)),
             "recipe": lambda rank, tied: rank_variance(rank, tied),
         },
     ),
 }
+DEFAULT = ("MRR", "NDCG", "Recall", "MeanRank", "MedianRank", "RankVariance")
 
 
 def rank_of_gold(scores: NDArray[Any], gold: NDArray[Any]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
@@ -155,23 +154,25 @@ def resolve_ties(rank: Ints, tied: Ints, ties: str) -> tuple[Ints, Ints]:
     return (rank if ties == "optimistic" else rank + tied - alone), alone
 
 
-def reciprocal_rank(rank: Ints, tied: Ints) -> Floats:
+def reciprocal_rank(rank: Ints, tied: Ints, k: int = 2**53) -> Floats:
     """Reciprocal rank of the gold, averaged over the places it shares with its ties.
 
-    MRR of one query = (1 / tied) sum_{r = rank}^{rank + tied - 1} 1 / r
+    MRR@k of one query = (1 / tied) sum_{r = rank}^{rank + tied - 1} [r <= k] / r
 
     Args:
         rank: (N,) int, 0 if the gold is missing.
         tied: (N,) int.
+        k: depth, >= 1; MRR has none.
     Returns:
         (N,) float64 in [0, 1], higher is better; 0.0 where the gold is missing.
     References:
         Voorhees, "The TREC-8 Question Answering Track Report", 1999.
     """
-    value = np.divide(1.0, rank, out=np.zeros(len(rank)), where=rank > 0)
-    shared = tied > 1
+    inside = (rank > 0) & (rank <= k)
+    value = np.divide(1.0, rank, out=np.zeros(len(rank)), where=inside)
+    shared = inside & (tied > 1)
     if shared.any():
-        last = (rank + tied - 1)[shared]
+        last = np.minimum((rank + tied - 1)[shared], k)
         harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, last.max() + 1))])
         value[shared] = (harmonic[last] - harmonic[rank[shared] - 1]) / tied[shared]
     return value

@@ -22,8 +22,9 @@ from .gains import (
 )
 from .options import Options
 from .queries import Queries
-from .scoring import FIGURES, judged
+from .scoring import FIGURES, judged, patience
 
+WHOLE = (1 << 31) - 1  # no ranking is deeper
 BLOCK_QUERIES = 1024
 BLOCK_CELLS = 1 << 19  # subtopics x queries x documents of a block: it stays in the cache
 
@@ -41,7 +42,8 @@ def figures_of_queries(queries: Queries, options: Options) -> dict[str, Floats]:
     ranking = queries.ranking if protocol != "released" else _ties_in_reference_order(queries)
     keys = [*options.keys, *(f"Judged@{k}" for k in depths)]
     values = {key: np.empty(len(queries)) for key in keys}
-    for chosen, labels, ranked in _blocks(queries, ranking, protocol, max(depths)):
+    depth = max(depths) if all(k for _, k in options.figures) else WHOLE
+    for chosen, labels, ranked in _blocks(queries, ranking, protocol, depth):
         block = figures(
             labels,
             ranked,
@@ -49,6 +51,7 @@ def figures_of_queries(queries: Queries, options: Options) -> dict[str, Floats]:
             n_subtopics=queries.n_subtopics[chosen],
             protocol=protocol,
             alpha=options.alpha,
+            beta=options.beta,
             asked=options.figures,
         )
         found = ranked < labels.shape[1] - 1
@@ -68,32 +71,37 @@ def figures(
     protocol: str,
     alpha: float,
     asked: Iterable[tuple[str, int]],
+    beta: float = 0.5,
 ) -> list[Floats]:
     """Figures of a block of queries.
 
     Args:
         labels: (T, n, Q) bool, the subtopics of each reference document; where the ideal ranking
             finds equal gains, the document that comes first in n wins.
-        ranking: (K, Q) int, index in n of the document at each rank; of a row without subtopics for
-            an unjudged document and past the end of a ranking.
+        ranking: (K, Q) int, index in n of the document at each rank, to the largest depth or, for
+            figures without depth, whole; of a row without subtopics for an unjudged document and
+            past the end of a ranking.
         n_docs: (Q,) int, reference documents of each query.
         n_subtopics: (Q,) int, subtopics that at least one of them covers.
         protocol: "standard", "released" or "recipe".
         alpha: redundancy penalty in [0, 1]; not used by "recipe".
-        asked: (name in `FIGURES`, depth) of each figure.
+        asked: (row of `FIGURES`, depth, 0 where it has none) of each figure.
+        beta: patience in [0, 1], of NRBP and nNRBP.
     Returns:
         (Q,) float64 for each figure.
     """
     asked = list(asked)
-    depth = max(k for _, k in asked)
-    block = Block(labels, ranking, n_docs, n_subtopics, protocol, alpha, depth)
-    return [FIGURES[name].of_block[protocol](block, k) for name, k in asked]
+    subtopics, docs, _ = labels.shape
+    reach = [k or patience(beta, subtopics, docs) for row, k in asked if k or row == "nNRBP"]
+    depth = min(max(reach, default=0), docs)
+    block = Block(labels, ranking, n_docs, n_subtopics, protocol, alpha, beta, depth)
+    return [FIGURES[row].protocols[protocol](block, k) for row, k in asked]
 
 
 class Block:
     """What the figures of a block of queries are made of, each part made when it is asked for.
 
-    The arguments are those of `figures`; `depth` is the largest one.
+    The arguments are those of `figures`; `depth` is that of the ideal ranking.
     """
 
     def __init__(
@@ -104,17 +112,23 @@ class Block:
         n_subtopics: Ints,
         protocol: str,
         alpha: float,
+        beta: float,
         depth: int,
     ) -> None:
         self.labels, self.ranking = labels, ranking
         self.n_docs, self.n_subtopics = n_docs, n_subtopics
-        self.protocol, self.alpha = protocol, alpha
-        self.depth = min(depth, labels.shape[1])
+        self.protocol, self.alpha, self.beta = protocol, alpha, beta
+        self.depth = depth
 
     @cached_property
     def covers(self) -> Bools:
         """(T, K, Q) bool, the subtopics of the document at each rank."""
         return covered(self.labels, self.ranking)
+
+    @cached_property
+    def n_covering(self) -> Ints:
+        """(T, Q) int, the reference documents that cover each subtopic."""
+        return np.asarray(self.labels.sum(axis=1))
 
     @cached_property
     def gains(self) -> Floats:
@@ -159,7 +173,7 @@ def _blocks(
     by_size = np.lexsort((queries.n_docs, queries.n_subtopics))
     doc_starts, pair_starts = starts(queries.n_docs), starts(queries.n_pairs)
     rank_starts = starts(queries.n_ranked)
-    for chosen in _cut(by_size, queries):
+    for chosen in _cut(by_size, queries, depth):
         n_docs, n_ranked = queries.n_docs[chosen], np.minimum(queries.n_ranked[chosen], depth)
         size, rows = len(chosen), int(n_docs.max()) + 1
         labels = np.zeros((int(queries.n_subtopics[chosen].max()), rows, size), bool)
@@ -180,16 +194,17 @@ def _blocks(
         yield chosen, labels, ranked
 
 
-def _cut(order: Ints, queries: Queries) -> Iterator[Ints]:
+def _cut(order: Ints, queries: Queries, depth: int) -> Iterator[Ints]:
     """Runs of `order` whose dense labels have at most BLOCK_CELLS cells."""
     while len(order):
         chosen = order[:BLOCK_QUERIES]
-        while len(chosen) > 1 and _cells(chosen, queries) > BLOCK_CELLS:
+        while len(chosen) > 1 and _cells(chosen, queries, depth) > BLOCK_CELLS:
             chosen = chosen[: len(chosen) // 2]
         yield chosen
         order = order[len(chosen) :]
 
 
-def _cells(chosen: Ints, queries: Queries) -> int:
-    n_docs, n_subtopics = queries.n_docs[chosen], queries.n_subtopics[chosen]
-    return len(chosen) * int(n_docs.max()) * int(n_subtopics.max())
+def _cells(chosen: Ints, queries: Queries, depth: int) -> int:
+    n_ranked = np.minimum(queries.n_ranked[chosen], depth)
+    rows = max(int(queries.n_docs[chosen].max()), int(n_ranked.max()))
+    return len(chosen) * rows * int(queries.n_subtopics[chosen].max())

@@ -15,7 +15,7 @@ import numpy as np
 
 from .common_checks import Plain, message
 from .common_defaults import WithDefaults
-from .common_directions import Directions
+from .common_figures import Directions
 from .common_intervals import normal_distribution
 from .common_query_ids import Id, count_once, new_rows, read_ids, refuse_different, sorted_by_number
 from .common_rows import Rows

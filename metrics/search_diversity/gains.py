@@ -16,6 +16,8 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
 
+SHALLOW = 64  # ranks up to which gains are made rank by rank
+MANY_CELLS = 1 << 15  # subtopics x documents of a query above which the ideal goes by sets
 RECIPE_SCALE = 2.0**-64  # a power of two: exact, cancels, and keeps sums of 2**1023 finite
 
 
@@ -51,6 +53,8 @@ def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) ->
         Clarke et al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008.
     """
     subtopics, depth, queries = covers.shape
+    if depth > SHALLOW:
+        return _deep_gains(covers, alpha, weights)
     kind = _exact_type(alpha, depth, subtopics) if weights is None else np.float64
     shown = covers.astype(kind)
     left = np.ones((subtopics, queries), kind)  # (1 - alpha)^c
@@ -61,6 +65,18 @@ def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) ->
             gain += share
         left *= 1 - kind(alpha) * shown[:, rank]
     return gains.astype(np.float64, copy=False)
+
+
+def _deep_gains(covers: Bools, alpha: float, weights: Floats | None) -> Floats:
+    """`novelty_gains` subtopic by subtopic: the powers are the same products, looked up."""
+    _, depth, queries = covers.shape
+    powers = np.cumprod(np.append(1.0, np.full(depth, 1.0 - alpha)))
+    gains = np.zeros((depth, queries))
+    for subtopic, shown in enumerate(covers):
+        above = np.cumsum(shown, axis=0, dtype=np.int32) - shown
+        worth = powers[above] if weights is None else powers[above] * weights[subtopic]
+        gains += np.where(shown, worth, 0.0)
+    return gains
 
 
 def _exact_type(alpha: float, depth: int, subtopics: int) -> Any:
@@ -120,6 +136,10 @@ def greedy(
 ) -> tuple[Ints, Floats]:
     """The ideal ranking, (depth, Q) int, index in n, and its gains: see `greedy_gains`."""
     subtopics, docs, queries = labels.shape
+    if value is None and subtopics * docs > MANY_CELLS:
+        pairs = [_greedy_by_sets(labels[:, :, query], alpha, depth) for query in range(queries)]
+        orders, gains_of = zip(*pairs, strict=True)
+        return np.stack(orders, axis=1), np.stack(gains_of, axis=1)
     kind = _exact_type(alpha, depth, subtopics)
     shown = labels.astype(kind)
     flat = shown.reshape(subtopics, docs * queries)
@@ -136,8 +156,47 @@ def greedy(
         best = (left == left.max(axis=0)).argmax(axis=0)  # left.argmax(axis=0), but faster
         cells = best * queries + np.arange(queries)
         order[rank], ideal[rank] = best, worth.take(cells)
+        if not ideal[rank].any():  # nor does any document below gain: they stand as in n
+            order[rank:] = np.argsort(placed, axis=0, kind="stable")[: depth - rank]
+            break
         placed.ravel()[cells] = True
         weights *= 1 - kind(alpha) * flat.take(cells, axis=1)
+    return order, ideal
+
+
+def _greedy_by_sets(labels: Bools, alpha: float, depth: int) -> tuple[Ints, Floats]:
+    """`greedy` of one query, (T, n) labels, in time linear in n.
+
+    Documents with the same subtopics gain the same, so only the first of each set can be next.
+    """
+    subtopics, docs = labels.shape
+    packed = np.ascontiguousarray(np.packbits(labels, axis=0).T)
+    packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
+    _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)  # numpy 2.0 gives it another shape
+    members = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group))
+    heads = ends - np.bincount(group)
+    sets = labels[:, first].astype(np.float64)
+    weights, share = np.ones(subtopics), np.empty(len(first))
+    order, ideal, rank = np.empty(depth, np.intp), np.zeros(depth), 0
+    while rank < depth:
+        gains = np.zeros(len(first))
+        for label, weight in zip(sets, weights.tolist(), strict=True):
+            gains += np.multiply(label, weight, out=share)
+        gains[heads == ends] = -1.0
+        most = gains.max()
+        if most <= 0:
+            break
+        equal = np.flatnonzero(gains == most)
+        best = equal[members[heads[equal]].argmin()]
+        order[rank], ideal[rank] = members[heads[best]], most
+        heads[best] += 1
+        weights *= 1 - alpha * sets[:, best]
+        rank += 1
+    left = np.ones(docs, bool)
+    left[order[:rank]] = False
+    order[rank:] = np.flatnonzero(left)[: depth - rank]
     return order, ideal
 
 

@@ -11,7 +11,8 @@ from .common_checks import (
     check_share,
     message,
 )
-from .scoring import FIGURES, PROTOCOLS
+from .common_figures import Asked, key_of, parse_figures
+from .scoring import DEFAULT, FIGURES, PROTOCOLS
 
 DEEPEST = 1_000_000  # ERR-IA sums its largest possible value rank by rank
 ALPHA = 0.5  # Clarke et al., SIGIR 2008, and every TREC Web Track
@@ -22,14 +23,16 @@ class Options(NamedTuple):
 
     protocol: str
     alpha: float
-    figures: tuple[tuple[str, int], ...]  # name in `FIGURES` and depth
+    beta: float
+    figures: Asked
+    k: tuple[int, ...]  # descending
     per_query: bool
     interval: Interval | None
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Those of the result."""
-        return tuple(f"{name}@{k}" for name, k in self.figures)
+        return tuple(key_of(*asked) for asked in self.figures)
 
     @property
     def in_order(self) -> bool:
@@ -38,21 +41,24 @@ class Options(NamedTuple):
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """Those of the figures, the largest first."""
-        return tuple(sorted({k for _, k in self.figures}, reverse=True))
+        """Those of the figures, the largest first; those of `k` where no figure has one."""
+        return tuple(sorted({k for _, k in self.figures if k}, reverse=True)) or self.k
 
     @property
     def signature(self) -> str:
         """What names the figures."""
         alpha = "" if self.protocol == "recipe" else f"|alpha:{self.alpha}"
-        return f"protocol:{self.protocol}{alpha}"
+        patient = any(row in ("NRBP", "nNRBP") for row, _ in self.figures)
+        return f"protocol:{self.protocol}{alpha}{f'|beta:{self.beta}' if patient else ''}"
 
 
 def check_options(
     *,
     protocol: Any,
     alpha: Any,
+    beta: Any,
     k: Any,
+    figures: Any,
     **reporting: Any,
 ) -> Options:
     """Check the options of `compute`; `alpha` None becomes 0.5.
@@ -67,6 +73,9 @@ def check_options(
         raise ValueError(message("alpha", "be None under protocol 'recipe'", alpha, hint=hint))
     per_query, interval = check_reporting(**reporting)
     alpha = ALPHA if alpha is None else check_share("alpha", alpha)
-    depths = sorted(set(check_depths("k", k, DEEPEST)), reverse=True)
-    figures = tuple((name, depth) for depth in depths for name in FIGURES)
-    return Options(protocol, alpha, figures, per_query, interval)
+    k = tuple(sorted(set(check_depths("k", k, DEEPEST)), reverse=True))
+    if figures is None:
+        asked = tuple((row, depth) for depth in k for row in DEFAULT)
+    else:
+        asked = parse_figures(figures, FIGURES, protocol, lambda name: k, DEEPEST)
+    return Options(protocol, alpha, check_share("beta", beta), asked, k, per_query, interval)

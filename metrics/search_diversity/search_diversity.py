@@ -12,7 +12,7 @@ from .blocks import figures_of_queries
 from .common_arrays import is_array
 from .common_checks import check_choice
 from .common_defaults import WithDefaults
-from .common_directions import Directions
+from .common_figures import Directions
 from .common_intervals import intervals
 from .common_metric import RankingMetric
 from .common_query_ids import Id
@@ -104,7 +104,11 @@ Options of compute:
     protocol (str): "standard", "released" or "recipe"; None is the config name, or "standard".
     alpha (float): redundancy penalty from 0 to 1; None is 0.5. "recipe" takes none. ERR-IA uses it
         in "standard" only.
+    beta (float): patience from 0 to 1, 0.5, of NRBP and nNRBP.
     k (int or several): depths, (5, 10), at most 1,000,000.
+    figures (str or several): the keys wanted, as ("ERR-IA@20", "NRBP"); a name without its depth is
+        taken at every k. None is alpha-NDCG, ERR-IA and S-recall at every k. Under "standard" there
+        are also alpha-DCG@k, nERR-IA@k, NRBP, nNRBP, MAP-IA and P-IA@k.
     per_query (bool): add `per_query`, {"alpha-NDCG@10": [...], ..., "Judged@10": [...]} in input
         order; Judged@k is the share of the top k that is in the reference, None for an empty
         ranking; with "query_ids" if they were given.
@@ -208,7 +212,9 @@ class SearchDiversity(RankingMetric):
         query_ids: Any = None,
         protocol: str | None = None,
         alpha: float | None = None,
+        beta: float = 0.5,
         k: int | Sequence[int] = (5, 10),
+        figures: str | Sequence[str] | None = None,
         per_query: bool = False,
         confidence_level: float | None = None,
         n_resamples: int = 9999,
@@ -221,7 +227,9 @@ class SearchDiversity(RankingMetric):
         options = self.check_options(
             protocol=protocol,
             alpha=alpha,
+            beta=beta,
             k=k,
+            figures=figures,
             per_query=per_query,
             confidence_level=confidence_level,
             n_resamples=n_resamples,
