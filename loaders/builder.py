@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of the dataset builders: where files come from, how caches are named, progress bars.
+"""The base of the dataset builders: source files, cache names and progress bars.
 
 Builders import this module by its full name: `datasets` 3 copies a builder that it runs as a script
 to another folder, without the modules above it.
@@ -26,7 +26,7 @@ class SourceBuilder(datasets.GeneratorBasedBuilder):
     """A builder whose cache is named by the content of its source files.
 
     Attributes:
-        CODE: a module of the builder; all modules of its folder are part of the cache's name.
+        CODE: path of the builder's module; the cache's name covers all modules of its folder.
     """
 
     VERSION = datasets.Version("0.1.0")
@@ -44,7 +44,7 @@ class SourceBuilder(datasets.GeneratorBasedBuilder):
         super().__init__(*args, hash=self._content_hash(hash, content), **kwargs)
 
     def _content_hash(self, script: str | None, content: Iterable[str]) -> str:
-        """Name of a cache: code, major version of `datasets`, and content of the sources."""
+        """Name of the cache: a hash of the code, `datasets`' major version and the sources."""
         folders = [Path(file).parent for file in (__file__, self.CODE)]
         code = [path for folder in folders for path in sorted(folder.glob("*.py"))]
         parts = [str(script), datasets.__version__.split(".")[0], *map(digest, code), *content]
@@ -59,7 +59,7 @@ class SourceBuilder(datasets.GeneratorBasedBuilder):
                 raise (error.__cause__ or error) from None
 
     def _source(self, dl_manager: Any, url: str) -> str:
-        """The path of a file: in `data_dir`, or downloaded."""
+        """The path of the source file: in `data_dir`, or of its download."""
         path = local_file(url, self.config.data_dir)
         if path is None:
             return _download(dl_manager, url)
@@ -73,7 +73,8 @@ def local_file(url: str, data_dir: str | os.PathLike[str] | None) -> Path | None
     """Where the file of a URL should be in `data_dir`, which may be the file itself.
 
     Returns:
-        A file under the URL's file name, or with .gz if only that is there; None if `data_dir` is.
+        The path ending in the URL's file name, with .gz if only that file exists; None without
+        `data_dir`.
     Raises:
         ValueError: `data_dir` has "::", which fsspec takes for a chain of file systems.
     """
@@ -95,7 +96,7 @@ def digests(paths: Iterable[Path | None]) -> list[str]:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether it is an integer, also of numpy, but not a bool."""
+    """Whether the value is an integer, numpy's included, but not a bool."""
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
@@ -104,7 +105,7 @@ def _name(url: str) -> str:
 
 
 def _download(dl_manager: Any, url: str) -> str:
-    """The path of a download that is tried three times; `datasets` caches it."""
+    """Download a file, in at most three attempts, to the cache of `datasets`."""
     pauses = [1, 5]
     while True:
         try:
@@ -121,7 +122,7 @@ def _download(dl_manager: Any, url: str) -> str:
 
 @contextmanager
 def _progress_bars_only_where_seen() -> Iterator[None]:
-    """Keep the progress bars of `datasets` out of log files; a user's own choice stands."""
+    """Keep the progress bars of `datasets` out of log files, and leave its setting as it was."""
     chosen = datasets.config.HF_DATASETS_DISABLE_PROGRESS_BARS is not None
     if chosen or are_progress_bars_disabled() or _is_terminal() or _is_notebook():
         yield
@@ -138,7 +139,7 @@ def _is_terminal() -> bool:
 
 
 def _is_notebook() -> bool:
-    """As tqdm tells: the code runs in a kernel of Jupyter."""
+    """Whether the code runs in a Jupyter kernel, by the same test as tqdm's."""
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get_shell() if get_shell else None
     return shell is not None and "IPKernelApp" in shell.config

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DU-DIV (Chen et al., MA4DIV, 2024): queries of a search engine and their documents' subtopics."""
+"""DU-DIV (Chen et al., MA4DIV, 2024): search queries and the subtopics their documents cover."""
 
 import hashlib
 import logging
@@ -18,7 +18,7 @@ LABELS = "query_doc_subtopics_doc15_2.json"
 FEATURES = ("query_features_doc15_2_acge.json", "doc_features_doc15_2_acge.json")
 URL = f"https://raw.githubusercontent.com/chenyiqun/MA4DIV/main/data/baidu/{LABELS}"
 
-# What `_warn_unless_published` finds in the authors' file.
+# SHA-256 of the ids of the authors' file, as `_warn_unless_published` hashes them.
 PUBLISHED = {
     "paper": "644353f9456c32426ab5aca9b961a4694a2d4172f1264edc1acdf67256ba0ac7",
     "released": "6345c8579fadd7fe8a116582b3bc3d8377441adb5563407e955352e82826ea57",
@@ -44,7 +44,7 @@ _CITATION = """\
 
 @dataclass
 class DuDivConfig(datasets.BuilderConfig):
-    """A split rule, and optionally features.
+    """A rule to split the queries, and optionally feature files.
 
     Attributes:
         feature_files: paths of the authors' query and document features.
@@ -54,7 +54,7 @@ class DuDivConfig(datasets.BuilderConfig):
 
 
 class DuDiv(SourceBuilder):
-    """Builder of DU-DIV: `data_dir` holds the authors' label file, or it is downloaded."""
+    """Builder of DU-DIV from the authors' label file, in `data_dir` or downloaded."""
 
     CODE = __file__
     BUILDER_CONFIG_CLASS = DuDivConfig
@@ -134,22 +134,22 @@ def load(
     split_rule: str = "paper",
     features: str | Path | tuple[str | Path, str | Path] | None = None,
 ) -> datasets.Dataset | datasets.DatasetDict:
-    """Load DU-DIV: columns query_id, doc_ids and subtopics, one list of labels a document.
+    """Load DU-DIV: columns query_id, doc_ids and subtopics, one list of labels per document.
 
     Args:
         split: "train" or "test"; None loads both.
         data_dir: folder with the authors' query_doc_subtopics_doc15_2.json, gzipped or not, or that
             file; None downloads it.
-        split_rule: "released": the 894 test queries that the authors' code draws; "paper": 895 as
-            the paper prints, the same draw and query 20503.
+        split_rule: "released": the 894 test queries that the authors' code draws; "paper": 895, the
+            paper's number, which are the same 894 and query 20503.
         features: folder with the authors' query_features_doc15_2_acge.json and
             doc_features_doc15_2_acge.json, or the paths of two such files: adds the columns
             query_features (1,024 float32) and doc_features (documents x 1,024).
     Returns:
         A Dataset, or a DatasetDict if `split` is None.
     Raises:
-        FileNotFoundError: no file, or no download; says where to get it and where to put it.
-        ValueError: bytes that are not as published; names file, line or key, expectation.
+        FileNotFoundError: no file, or no download; says where to get the file and where to put it.
+        ValueError: content in another form; names the file, the line or key and what was expected.
     """
     if split_rule not in ("paper", "released"):
         raise ValueError(f"`split_rule` must be 'paper' or 'released', got {split_rule!r}")
@@ -164,12 +164,12 @@ def load(
 
 
 def _test_size(queries: int, rule: str) -> int:
-    """894 and 895 of 4,473: the code cuts 0.2 N off, the paper rounds it."""
+    """894 or 895 of 4,473: the code rounds 0.2 N down, the paper to the nearest integer."""
     return int(0.2 * queries) if rule == "released" else round(0.2 * queries)
 
 
 def _warn_unless_published(parts: datasets.DatasetDict, rule: str) -> None:
-    """The draw depends on the order of the queries: another file has another test part."""
+    """Log that a file is not the published one: its order decides which queries are drawn."""
     digest = hashlib.sha256()
     for part in parts.values():
         for query, docs in zip(part["query_id"], part["doc_ids"], strict=True):

@@ -10,15 +10,15 @@ from quotediv.loaders.reading import decode, read_lines
 
 Labels = dict[str, dict[str, list[str]]]
 
-WIDTH = 1024  # numbers of a feature vector
-LARGEST = 3.4028234663852886e38  # of float32
+WIDTH = 1024  # length of a feature vector
+LARGEST = 3.4028234663852886e38  # float32
 
 
 def read_labels(path: str) -> Labels:
     """Read {query: {document: [subtopic, ...]}}, gzipped or not.
 
     Raises:
-        ValueError: not UTF-8, not JSON, a key twice, or another shape; names the file.
+        ValueError: not UTF-8, not JSON, a repeated key or another structure; names the file.
     """
     labels = _read_json(path)
     for query, documents in _mapping(labels, path, "a mapping of queries").items():
@@ -60,7 +60,7 @@ def _is_float32(value: Any) -> bool:
 
 
 def split_queries(queries: list[str], n: int) -> tuple[list[str], list[str]]:
-    """Draw `n` test queries as the authors' code does; the others are for training.
+    """Draw `n` test queries as the authors' code does; the others are the training queries.
 
     Args:
         queries: all queries in the order of the file.

@@ -27,10 +27,10 @@ def read_samples(
     Args:
         path: local path or URL.
         lowercase: whether to apply `str.lower` to all three fields.
-        start: first line, from 0; lines before it are not looked at.
+        start: first line, counted from 0; earlier lines are not checked.
         stop: line before which to end; None reads to the end.
     Raises:
-        ValueError: a line that has not three fields or is not UTF-8; names file and line.
+        ValueError: a line without three fields or not in UTF-8; names file and line.
     """
     lines = islice(read_lines(path), start, stop)
     for number, line in enumerate(lines, start + 1):

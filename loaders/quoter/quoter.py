@@ -16,21 +16,21 @@ from .parsing import read_samples
 LANGUAGES = ("english", "modern_chinese", "ancient_chinese")
 URL = "https://raw.githubusercontent.com/thunlp/QuoteR/main/data/{}.txt"
 
-# Where the validation and the test part begin: data/README_data.md of thunlp/QuoteR.
+# First lines, from 0, of the validation and the test split: data/README_data.md of thunlp/QuoteR.
 BOUNDARIES = {
     "english": (101171, 113942),
     "modern_chinese": (32472, 36657),
     "ancient_chinese": (93031, 104784),
 }
-# Lines in all: the numbers of contexts in the paper.
+# Lines of each file: the numbers of contexts in the paper.
 LINES = {"english": 126713, "modern_chinese": 40842, "ancient_chinese": 116537}
 
 logger = logging.getLogger(__name__)
 
 _DESCRIPTION = """\
 QuoteR, a benchmark of quote recommendation: the text left and right of a quote, and the quote, in
-English, modern Chinese and ancient Chinese, with the authors' train, validation and test parts. The
-configs `english_quotes`, `modern_chinese_quotes` and `ancient_chinese_quotes` are the pools of
+English, modern Chinese and ancient Chinese, with the authors' train, validation and test splits.
+The configs `english_quotes`, `modern_chinese_quotes` and `ancient_chinese_quotes` are the pools of
 distinct quotes to rank.
 """
 
@@ -49,10 +49,10 @@ _CITATION = """\
 
 @dataclass
 class QuoterConfig(datasets.BuilderConfig):
-    """A language, or its pool of quotes.
+    """A language of QuoteR, or its pool of quotes.
 
     Attributes:
-        boundaries: lines at which the validation and the test part begin; None: the published ones.
+        boundaries: first lines of the validation and the test split; None: the published ones.
         lowercase: whether all text is lower-cased; None: for English only, as the authors do.
     """
 
@@ -61,7 +61,7 @@ class QuoterConfig(datasets.BuilderConfig):
 
 
 class Quoter(SourceBuilder):
-    """Builder of QuoteR: `data_dir` holds the authors' text files, or they are downloaded."""
+    """Builder of QuoteR from the authors' text files, in `data_dir` or downloaded."""
 
     CODE = __file__
     BUILDER_CONFIG_CLASS = QuoterConfig
@@ -141,7 +141,7 @@ class Quoter(SourceBuilder):
         return self.language == "english" if lowercase is None else bool(lowercase)
 
     def _read_pool(self, path: str) -> dict[str, int]:
-        """The quotes of all three parts in the order of their ids; reads the file once."""
+        """The id of each quote of all three splits, in ascending order; reads the file once."""
         if not self._pool:
             lines = Counter(s.quote for s in read_samples(path, lowercase=self._lowercase))
             self._check_length(path, lines.total())
@@ -149,7 +149,7 @@ class Quoter(SourceBuilder):
         return self._pool
 
     def _check_length(self, path: str, lines: int) -> None:
-        """A file that ends before the test part begins is not the published one."""
+        """Refuse a file without a test split; log that a file has not the published length."""
         own = self.config.boundaries
         needed = (own or BOUNDARIES[self.language])[1] + 1
         if lines < needed:
@@ -173,18 +173,19 @@ def load(
     Args:
         config: "english", "modern_chinese" or "ancient_chinese" (columns left_context, quote,
             right_context, quote_id), or one of them with "_quotes": its pool (columns quote_id,
-            quote), the distinct quotes of all parts by code point; `quote_id` is the row there.
-        split: "train", "validation" or "test", "quotes" of a pool; None loads all.
+            quote), the distinct quotes of all splits sorted by code point. `quote_id` is the row
+            of a quote in the pool.
+        split: "train", "validation" or "test"; of a pool, "quotes"; None loads all.
         data_dir: folder with the authors' <language>.txt, gzipped or not, or that file; None
             downloads it.
-        boundaries: lines, from 0, at which the validation and the test part begin, for files of
-            one's own; None: the authors' (data/README_data.md of thunlp/QuoteR).
+        boundaries: first lines, counted from 0, of the validation and the test split, for your own
+            files; None: the authors' (data/README_data.md of thunlp/QuoteR).
         lowercase: whether all text is lower-cased; None: English only, as the authors do.
     Returns:
         A Dataset, or a DatasetDict if `split` is None.
     Raises:
-        FileNotFoundError: no file, or no download; says where to get it and where to put it.
-        ValueError: a line or a length that is not as published; names file, line, expectation.
+        FileNotFoundError: no file, or no download; says where to get the file and where to put it.
+        ValueError: a wrong line, or too few lines; names the file, the line and what was expected.
     """
     builder = Quoter(
         config_name=config,

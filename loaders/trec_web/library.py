@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The import of `ir_datasets`, which wants to create folders in its home."""
+"""The import of `ir_datasets`, which fails where it cannot create its folder."""
 
 import contextlib
 import importlib
@@ -28,7 +28,7 @@ def import_ir_datasets() -> Any:
 
 
 def _import_with_another_home() -> Any:
-    """Import it anew with a home that is there during the import only."""
+    """Import `ir_datasets` again, with a temporary folder as its home."""
     for name in [name for name in sys.modules if name.split(".")[0] == NAME]:
         del sys.modules[name]
     with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ Run = Mapping[str, Sequence[str]]
 
 
 def years_of(config: str | None) -> Sequence[str]:
-    """The years of a config; an unknown one is refused by `datasets`."""
+    """The years of a config; none for an unknown config, which `datasets` refuses."""
     return YEARS if config in (None, ALL) else [year for year in YEARS if year == config]
 
 
@@ -47,7 +47,7 @@ def check_candidates(candidates: Any) -> str | dict[str, list[str]] | None:
 
 
 def check_rankings(name: str, run: Any) -> None:
-    """A mapping from ids, str, to lists."""
+    """Refuse a run that is not a mapping from query ids, str, to lists."""
     rule = "be a mapping query_id -> list of documents"
     if not isinstance(run, Mapping):
         raise TypeError(message(name, rule, type(run).__name__, "read_run() reads a file"))
@@ -59,12 +59,12 @@ def check_rankings(name: str, run: Any) -> None:
 
 
 def is_list(value: Any) -> bool:
-    """A list, a tuple or the like: not a str or bytes, and nothing without an order."""
+    """Whether the value is an ordered collection, such as a list or tuple; not a str or bytes."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
 
 
 def check_fold(fold: Any) -> tuple[int, int]:
-    """(i, m) with 0 <= i < m."""
+    """The fold (i, m) as ints, 0 <= i < m."""
     rule = "be two ints (i, m) with 0 <= i < m and m >= 2"
     if not isinstance(fold, (tuple, list)) or len(fold) != 2:
         raise TypeError(message("fold", rule, fold))
@@ -77,7 +77,7 @@ def check_fold(fold: Any) -> tuple[int, int]:
 
 
 def check_int(name: str, value: Any, least: int | None = None) -> int:
-    """Any integer but a bool, as an int."""
+    """The value as an int; refused: a bool, and what is below `least`."""
     rule = "be an int" if least is None else f"be an int >= {least}"
     if not is_integer(value):
         raise TypeError(message(name, rule, value))

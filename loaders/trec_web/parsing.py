@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topics and judgements of the TREC Web Track, from bytes to records.
 
-`ir_datasets` parses topics and judgements. Its parsers trust their input, so that what they get is
-checked here first, line by line.
+`ir_datasets` parses topics and judgements. Its parsers do not check their input, so it is checked
+here first, line by line.
 """
 
 import re
@@ -16,7 +16,7 @@ from .library import import_ir_datasets
 
 FIRST_YEAR = 2009
 TOPICS_A_YEAR = 50
-UNJUDGED = {"95", "100"}  # topics of 2010 that NIST's assessors left out
+UNJUDGED = {"95", "100"}  # topics of 2010 that NIST did not judge
 QRELS_COLUMNS = "topic, subtopic, document, judgement"
 ONCE = ("query", "description")  # elements of a topic
 BLANKS = re.compile(r"[ \t\r\n]+")
@@ -29,7 +29,7 @@ class OtherYearError(ValueError):
 
 
 class Topic(NamedTuple):
-    """What a topic asks for; line breaks and indents of the file are single spaces."""
+    """What a topic asks for; each run of line breaks and blanks is one space."""
 
     query_id: str
     query: str
@@ -53,7 +53,7 @@ def read_year(
 
 
 def published_topics(year: str) -> list[str]:
-    """The topics of a year that NIST published judgements of."""
+    """The topics of a year for which NIST published judgements."""
     return [number for number in _numbers(year) if number not in UNJUDGED]
 
 
@@ -110,7 +110,7 @@ def read_qrels(path: Path, year: str) -> dict[str, Judged]:
     from ir_datasets.formats import TrecSubQrels
     from ir_datasets.util import StringFile
 
-    # Numbers of lines for ids, in which ir_datasets would see blanks and line ends of Unicode.
+    # Line numbers stand for document ids: ir_datasets would split ids at Unicode blanks.
     text = "\n".join(f"{t} {s} {i} {j}" for i, (_, (t, s, _, j)) in enumerate(lines))
     judged: dict[str, dict[str, set[str]]] = {}
     for qrel in TrecSubQrels(StringFile(text), {}).qrels_iter():
@@ -125,7 +125,7 @@ def read_qrels(path: Path, year: str) -> dict[str, Judged]:
 
 
 def _check_topics(text: str, path: Path, year: str) -> dict[str, int]:
-    """Check what the parser of topics takes for granted; the line of each topic."""
+    """Check what the parser of topics does not check; returns the line of each topic."""
     parser = expat.ParserCreate("utf-8")
     lines: dict[str, int] = {}
     parents: list[str] = []
@@ -186,7 +186,7 @@ def _check_qrels(lines: list[tuple[int, list[str]]], path: Path, year: str) -> N
 
 
 def _numbers(year: str) -> list[str]:
-    """50 topics a year, numbered on from 1 in 2009."""
+    """The numbers of a year's 50 topics; those of 2009 begin at 1, and each year goes on."""
     first = (int(year) - FIRST_YEAR) * TOPICS_A_YEAR + 1
     return [str(number) for number in range(first, first + TOPICS_A_YEAR)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TREC runs: reading one, and putting it into the order of a dataset."""
+"""TREC runs: read a run, and put its rankings in the order of a dataset."""
 
 import itertools
 import math
@@ -31,15 +31,15 @@ class _Ranked(NamedTuple):
 def read_run(path: str | os.PathLike[str], order: str | None = None) -> dict[str, list[str]]:
     """Read a TREC run: `topic Q0 document rank score tag` lines in any order, gzipped or not.
 
-    Tabs or spaces, CRLF and a byte order mark are fine; no other character parts columns.
+    Only tabs and spaces separate columns; CRLF and a byte order mark are accepted.
 
     Args:
         path: the file.
         order: the column that orders a topic's documents. None: ranks, which must not contradict
-            the scores, that is, no score may be above that of a better rank. Ranks may put equal
-            scores in any order: that is no contradiction. "rank": ranks, whatever the scores.
-            "score": scores, larger ids first among equal ones: the rule of trec_eval and ndeval,
-            which do not read ranks. Equal ranks are ordered by score.
+            the scores: a document may not score higher than one at a better rank. Equal scores may
+            have any ranks. "rank": ranks, whatever the scores.
+            "score": scores; among equal scores the larger id comes first, the rule of trec_eval and
+            ndeval, which do not read ranks. Equal ranks are ordered by score.
     Returns:
         {query_id: [document, ...], ...}, best first, topics in the order of the file.
     Raises:
@@ -76,8 +76,8 @@ def align(run: Run, dataset: datasets.Dataset) -> list[list[str]]:
         run: {query_id: [document, ...]}, as `read_run` returns it.
         dataset: has a column query_id.
     Returns:
-        One ranking a row; an empty one where the run lacks the query. Queries of the run that the
-        dataset lacks are dropped. One warning counts those that there are.
+        One ranking per row, empty where the run lacks the query. Queries that the dataset lacks
+        are dropped. One warning gives the number of either.
     Raises:
         TypeError: `run` is not a mapping from str to lists, or `dataset` not a Dataset.
         ValueError: the run has no query of the dataset, or the dataset no column query_id.
@@ -101,7 +101,7 @@ def align(run: Run, dataset: datasets.Dataset) -> list[list[str]]:
 
 
 def _query_ids(dataset: datasets.Dataset) -> list[str]:
-    """The column, as Python's own objects whatever the format of the dataset."""
+    """The column query_id as Python strings, whatever the format of the dataset."""
     if not isinstance(dataset, datasets.Dataset):
         hint = "take one of its splits" if isinstance(dataset, Mapping) else "use load()"
         raise TypeError(message("dataset", "be a Dataset", type(dataset).__name__, hint))

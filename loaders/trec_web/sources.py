@@ -35,8 +35,8 @@ def local_files(years: Sequence[str], data_dir: str | os.PathLike[str]) -> dict[
     """Find the files of each year in a folder.
 
     First `<year>.topics.full.xml` and `<year>.qrels.diversity`, in the folder, then in its
-    subfolders `<year>` and `<yy>`; then NIST's names, which do not tell all years apart, in the
-    subfolders, then in the folder. Each may have a `.gz` at the end.
+    subfolders `<year>` and `<yy>`; then NIST's names, some of which several years share, in the
+    subfolders, then in the folder. Each name may end in `.gz`.
 
     Raises:
         FileNotFoundError: says what is missing, where to get it and where to put it.
@@ -54,7 +54,7 @@ def local_files(years: Sequence[str], data_dir: str | os.PathLike[str]) -> dict[
 
 
 def downloaded_files(years: Sequence[str], ir_datasets: Any) -> dict[str, Files]:
-    """The files of each year in the folder of `ir_datasets`, which downloads those that it lacks.
+    """The files of each year in the folder of `ir_datasets`, which downloads missing ones.
 
     Raises:
         FileNotFoundError: a download failed, or is forbidden by HF_DATASETS_OFFLINE; says where to
@@ -79,7 +79,7 @@ def downloaded_files(years: Sequence[str], ir_datasets: Any) -> dict[str, Files]
 
 
 def downloaded_hashes(years: Sequence[str], ir_datasets: Any) -> list[str]:
-    """MD5 of each file as it is, or as it will be: `ir_datasets` checks what it downloads."""
+    """MD5 of each file; before its download, the one that `ir_datasets` will check it against."""
     hashes = []
     for download in (d for pair in _downloads(years, ir_datasets).values() for d in pair):
         path = Path(download.path(force=False))
@@ -89,7 +89,7 @@ def downloaded_hashes(years: Sequence[str], ir_datasets: Any) -> list[str]:
 
 
 def _find(folder: Path, year: str, kind: int) -> Path | None:
-    """The first file, or a folder in its place."""
+    """The first path that is a file; if there is none, a folder under one of the names."""
     found = [path for path in _places(folder, year, kind) if path.exists()]
     return next((path for path in found if path.is_file()), found[0] if found else None)
 
@@ -119,7 +119,7 @@ def _downloads(years: Sequence[str], ir_datasets: Any) -> dict[str, Files]:
 def _download(download: Any) -> None:
     path = Path(download.path(force=False))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{path}.lock"):  # ir_datasets has one name for all unfinished downloads
+    with FileLock(f"{path}.lock"):  # ir_datasets writes every unfinished download to the same name
         download.path()
 
 

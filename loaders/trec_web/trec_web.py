@@ -58,12 +58,12 @@ _CITATION = """\
 
 @dataclass
 class TrecWebConfig(datasets.BuilderConfig):
-    """A year or all four, and which documents of its topics (see `load`).
+    """A year or all four, and the choice of documents (see `load`).
 
     Attributes:
         candidates: path of a run, or a run.
-        n_docs: number of documents a topic.
-        seed: of the sample of documents.
+        n_docs: number of documents per topic.
+        seed: seed of the sample of documents.
     """
 
     candidates: str | dict[str, list[str]] | None = None
@@ -72,7 +72,7 @@ class TrecWebConfig(datasets.BuilderConfig):
 
 
 class TrecWeb(SourceBuilder):
-    """Builder of the TREC Web Track: `data_dir` holds NIST's files, or `ir_datasets` gets them."""
+    """Builder of the TREC Web Track from NIST's files, in `data_dir` or from `ir_datasets`."""
 
     CODE = __file__
     BUILDER_CONFIG_CLASS = TrecWebConfig
@@ -140,7 +140,7 @@ class TrecWeb(SourceBuilder):
             yield key, topics[topic]._asdict() | {"doc_ids": docs, "subtopics": subtopics}
 
     def _choose(self, judged: list[str], ranking: Sequence[str] | None) -> list[str]:
-        """The documents of a topic."""
+        """The documents of a topic, all or those that the options keep."""
         n_docs = self.config.n_docs
         if ranking is not None:
             return list(ranking)[:n_docs]
@@ -160,41 +160,42 @@ def load(
 ) -> datasets.Dataset | datasets.DatasetDict:
     """Load the diversity task of a TREC Web Track: its topics that have judgements.
 
-    Columns: query_id, query, description, doc_ids and subtopics, one list of labels a document, in
-    numeric order, empty where no judgement is above 0. doc_ids are all judged documents of the
-    topic, by the UTF-8 bytes of their ids: what TREC's ndeval scores against. To score a run:
+    Columns: query_id, query, description, doc_ids and subtopics. doc_ids are all judged documents
+    of the topic, sorted by the UTF-8 bytes of their ids: those that TREC's ndeval scores against.
+    subtopics has one list of labels per document, in numeric order, empty where no judgement is
+    above 0. To score a run:
 
         topics = trec_web.load(2012, data_dir="trec")
         run = trec_web.read_run("my.run")
         metric.compute(predictions=trec_web.align(run, topics), references=topics)
 
-    `candidates`, `n_docs` and `fold` prepare input for a model that reranks. MA4DIV uses such sets
-    and gives no rule for them: these are ours. Do not score against a dataset with `candidates` or
-    `n_docs` where figures should compare with published ones: the ideal ranking and the number of
-    subtopics would be those of the kept documents alone, and an unjudged candidate would count as
-    judged. Rank the candidates, then score the rankings against a dataset loaded without them.
+    `candidates`, `n_docs` and `fold` prepare input for a model that reranks. MA4DIV uses candidates
+    and folds but gives no rule for them; these rules are quotediv's own. For figures to compare
+    with published ones, rank the candidates, then score the rankings against a dataset loaded
+    without `candidates` and `n_docs`. With them, the ideal ranking and the number of subtopics
+    would be those of the kept documents alone, and an unjudged candidate would count as judged.
 
     Args:
         year: 2009 (50 topics), 2010 (48: topics 95 and 100 have no judgements), 2011 or 2012 (50
             each); None loads all 198.
         data_dir: folder with NIST's files under their own names or as <year>.topics.full.xml and
-            <year>.qrels.diversity, gzipped or not, there or in subfolders <year> or <yy>. None:
+            <year>.qrels.diversity, gzipped or not, or in its subfolders <year> or <yy>. None:
             `ir_datasets` downloads them into its folder (~/.ir_datasets, or IR_DATASETS_HOME).
         candidates: a run, as a path or as {query_id: [document, ...]}: doc_ids are the run's
-            documents in its order. One that nobody judged stays, without subtopics: a model has to
+            documents in its order. An unjudged document stays, without subtopics: a model has to
             rank it too. A path is read by `read_run`.
-        n_docs: with `candidates`, the first n_docs of each ranking; without,
-            `random.Random(seed).sample` of the judged documents of each topic, in order of id.
+        n_docs: documents to keep per topic: with `candidates`, the first of each ranking; without,
+            `random.Random(seed).sample` of the judged documents, in order of id.
         fold: (i, m) with 0 <= i < m: the topics in order of number are shuffled by
             `random.Random(seed)`; every m-th from position i is for testing, the others for
             training, both in order of number again.
-        seed: of the folds and of the sample of documents.
+        seed: seed of the folds and of the sample of documents.
     Returns:
-        A Dataset by topic number; with `fold`, a DatasetDict of train and test.
+        A Dataset, sorted by topic number; with `fold`, a DatasetDict of train and test.
     Raises:
-        FileNotFoundError: no file, or no download; says where to get it and where to put it.
-        ValueError: a value outside its range; bytes that are not as published, with file and line;
-            a topic that the candidates lack.
+        FileNotFoundError: no file, or no download; says where to get the file and where to put it.
+        ValueError: a value outside its range; a line in another form, with file and line; a topic
+            that the candidates lack.
         ImportError: `ir_datasets` is not installed (`pip install quotediv[trec]`).
     """
     name, seed = config_of(year), check_int("seed", seed)
@@ -219,7 +220,7 @@ def _warn_unless_published(topics: list[str], years: Sequence[str]) -> None:
 
 
 def years_in(data_dir: str | os.PathLike[str]) -> list[str]:
-    """Configs that a folder has the files for: its years, and "all" if it holds all four.
+    """The configs whose files a folder holds: its years, and "all" if it holds all four.
 
     Raises:
         ValueError: a file that is not as published.
@@ -257,7 +258,7 @@ def _read_candidates(candidates: Any, topics: list[str]) -> Run | None:
 def _content(
     years: Sequence[str], data_dir: str | os.PathLike[str] | None, candidates: Any
 ) -> list[str]:
-    """What the rows are made of: hashes of the files, and the run."""
+    """What the rows depend on: hashes of the files, and the run."""
     if data_dir is None:
         parts = downloaded_hashes(years, import_ir_datasets())
     else:
