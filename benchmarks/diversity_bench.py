@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import datasets
 import diversity_peers as peers
-from diversity_inputs import Arrays, Dicts, arrays, columns, dicts
+from diversity_inputs import Arrays, Dicts, arrays, columns, dicts, one_deep
 from measure import OURS, Agreement, Call, Figures, Group, Sweep, Target, agreed, load
 
 QUERIES, DOCUMENTS = 100_000, 15
@@ -30,14 +30,14 @@ NOT_COMPARED = (
 )
 
 
-def ours(inputs: Dicts | Arrays, alpha: float = peers.ALPHA) -> Any:
+def ours(inputs: Dicts | Arrays, alpha: float = peers.ALPHA, **options: Any) -> Any:
     """The whole call."""
-    return METRIC.compute(predictions=inputs[0], references=inputs[1], alpha=alpha)
+    return METRIC.compute(predictions=inputs[0], references=inputs[1], alpha=alpha, **options)
 
 
-def ours_from_columns(rows: datasets.Dataset) -> Any:
+def ours_from_columns(rows: datasets.Dataset, **options: Any) -> Any:
     """The whole call on columns as the loaders give them."""
-    return METRIC.compute(predictions=rows["ranking"], references=rows)
+    return METRIC.compute(predictions=rows["ranking"], references=rows, **options)
 
 
 AGAINST: dict[str, Call] = {
@@ -112,6 +112,51 @@ def flat() -> list[Group]:
     ]
 
 
+def named() -> list[Group]:
+    """Figures by name."""
+    everything, part = {"figures": peers.COLUMNS}, functools.partial
+    only = f"{OURS}, S-recall@10 alone"
+    return [
+        Group(
+            key=f"all 21 columns of ndeval, dicts of ids, {QUERIES:,} queries x {DOCUMENTS}",
+            queries=QUERIES,
+            make=dicts,
+            calls={
+                OURS: part(ours, **everything),
+                PYNDEVAL: part(peers.by_pyndeval, **everything),
+            },
+            targets=(Target("3.5x faster than pyndeval", 3.5, "x faster", against=PYNDEVAL),),
+        ),
+        Group(
+            key=f"all 21 columns of ndeval, Arrow columns, {QUERIES:,} queries x {DOCUMENTS}",
+            queries=QUERIES,
+            make=columns,
+            calls={
+                OURS: part(ours_from_columns, **everything),
+                PYNDEVAL: part(peers.by_pyndeval_from_columns, **everything),
+            },
+            targets=(Target("10x faster than pyndeval", 10, "x faster", against=PYNDEVAL),),
+        ),
+        Group(
+            key=f"one figure of six, arrays, {QUERIES:,} queries x {DOCUMENTS} x 25",
+            queries=QUERIES,
+            make=arrays,
+            calls={OURS: ours, only: part(ours, figures="S-recall@10")},
+            targets=(Target("at most the time of all six", 1, "x", call=only, against=OURS),),
+        ),
+        Group(
+            key="nNRBP and MAP-IA, one topic, 20,000 judged, 10,000 ranked",
+            queries=1,
+            make=lambda queries: one_deep(20_000),
+            calls={OURS: part(ours, figures=("nNRBP", "MAP-IA"))},
+            targets=(
+                Target("at most 50 ms", 50_000, "µs a query"),
+                Target("at most 64 MB", 64, "MB"),
+            ),
+        ),
+    ]
+
+
 def one_by_one(rows: Dicts) -> None:
     """Each query added alone with an id, as a loop over a data loader does."""
     metric = load("search_diversity")
@@ -138,7 +183,7 @@ def single() -> list[Group]:
 
 def groups() -> list[Group]:
     """All groups of this metric."""
-    return [*objects(), *flat(), *single()]
+    return [*objects(), *flat(), *named(), *single()]
 
 
 # Growing sizes
@@ -211,6 +256,8 @@ def check() -> list[Agreement]:
     found = []
     for tool, theirs in tools.items():
         found += agreed(tool, theirs, expected, 1e-12)
+    theirs = peers.by_pyndeval(dict_form, figures=peers.COLUMNS)
+    found += agreed("pyndeval", theirs, ours(dict_form, figures=peers.COLUMNS), 1e-12)
     for alpha in (0.0, 1.0):
         theirs = peers.by_pyndeval(dict_form, alpha)
         found += agreed(f"pyndeval, alpha {alpha:g}", theirs, ours(dict_form, alpha), 1e-12)

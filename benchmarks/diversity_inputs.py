@@ -94,3 +94,16 @@ def arrays(queries: int, documents: int = 15) -> Arrays:
     np.put_along_axis(scores, order, np.arange(documents, 0, -1, dtype=np.float32)[None], 1)
     by_id = sorted(range(documents), key=str)
     return Arrays(scores[:, by_id], dense[:, by_id])
+
+
+def one_deep(judged: int) -> Dicts:
+    """One topic: so many judged documents, a tenth of them relevant, and half as many ranked."""
+    rng = np.random.default_rng(5)
+    ids = [f"clueweb09-en{i:04}-{i % 97:02}-{i:05}" for i in range(judged)]
+    relevant = rng.random(judged) < 0.1
+    labels = [
+        sorted(str(s) for s in rng.permutation(6)[: rng.integers(1, 4)]) if found else []
+        for found in relevant
+    ]
+    ranking = [ids[i] for i in rng.permutation(judged)[: judged // 2]]
+    return Dicts([ranking], [dict(zip(ids, labels, strict=True))])

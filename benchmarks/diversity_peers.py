@@ -16,7 +16,12 @@ from measure import Figures
 
 DEPTHS = (5, 10)
 ALPHA = 0.5
-PYNDEVAL = {"alpha-NDCG": "alpha-nDCG", "ERR-IA": "ERR-IA", "S-recall": "strec"}
+PYNDEVAL = {"alpha-NDCG": "alpha-nDCG", "ERR-IA": "ERR-IA", "S-recall": "strec"}  # our names, its
+DEFAULT = tuple(f"{name}@{k}" for k in DEPTHS for name in PYNDEVAL)
+COLUMNS = (  # all that ndeval prints
+    *(f"{name}@{k}" for k in (5, 10, 20) for name in (*PYNDEVAL, "alpha-DCG", "nERR-IA", "P-IA")),
+    *("NRBP", "nNRBP", "MAP-IA"),
+)
 IR_MEASURES = {
     f"{name}@{k}": measure @ k
     for k in DEPTHS
@@ -125,9 +130,17 @@ def run_of(inputs: Dicts) -> Iterator[Scored]:
             yield name, doc, -float(rank)
 
 
-def ndeval(qrels: Iterable[Qrel], run: Iterable[Scored], alpha: float) -> Figures:
+def its_name(key: str) -> str:
+    """What pyndeval calls a figure of ours."""
+    name, at, depth = key.partition("@")
+    return PYNDEVAL.get(name, name) + at + depth
+
+
+def ndeval(
+    qrels: Iterable[Qrel], run: Iterable[Scored], alpha: float, figures: Sequence[str]
+) -> Figures:
     """The means of pyndeval's figures."""
-    names = {f"{ours}@{k}": f"{theirs}@{k}" for k in DEPTHS for ours, theirs in PYNDEVAL.items()}
+    names = {key: its_name(key) for key in figures}
     rows = pyndeval.ndeval(qrels, run, names.values(), alpha=alpha)
     return {
         ours: sum(row[theirs] for row in rows.values()) / len(rows)
@@ -135,13 +148,13 @@ def ndeval(qrels: Iterable[Qrel], run: Iterable[Scored], alpha: float) -> Figure
     }
 
 
-def by_pyndeval(inputs: Dicts, alpha: float = ALPHA) -> Figures:
-    """All figures, the tuples that it takes being made in the call."""
-    return ndeval(qrels_of(inputs), run_of(inputs), alpha)
+def by_pyndeval(inputs: Dicts, alpha: float = ALPHA, figures: Sequence[str] = DEFAULT) -> Figures:
+    """Figures, the tuples that it takes being made in the call."""
+    return ndeval(qrels_of(inputs), run_of(inputs), alpha, figures)
 
 
-def by_pyndeval_from_columns(rows: datasets.Dataset) -> Figures:
-    """All figures from Arrow columns, by the quickest conversion we know: a list a flat column."""
+def by_pyndeval_from_columns(rows: datasets.Dataset, figures: Sequence[str] = DEFAULT) -> Figures:
+    """Figures from Arrow columns, by the quickest conversion we know: a list a flat column."""
     names = ["query_id", "doc_ids", "subtopics", "ranking"]
     table = rows.select_columns(names).with_format("arrow")[:]
     query, ids, subtopics, ranking = (table[name].combine_chunks() for name in names)
@@ -159,9 +172,8 @@ def by_pyndeval_from_columns(rows: datasets.Dataset) -> Figures:
     n_ranked = ranking.value_lengths().to_numpy()
     ranked = ranking.flatten().to_numpy(zero_copy_only=False).tolist()
     falling = np.arange(len(ranked), 0, -1, dtype=float).tolist()
-    return ndeval(
-        qrels, zip(queries.repeat(n_ranked).tolist(), ranked, falling, strict=True), ALPHA
-    )
+    run = zip(queries.repeat(n_ranked).tolist(), ranked, falling, strict=True)
+    return ndeval(qrels, run, ALPHA, figures)
 
 
 # ir_measures

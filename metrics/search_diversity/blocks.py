@@ -126,9 +126,14 @@ class Block:
         return covered(self.labels, self.ranking)
 
     @cached_property
+    def n_covered(self) -> Ints:
+        """(K, Q) int, the number of subtopics of the document at each rank."""
+        return np.asarray(self.covers.sum(axis=0, dtype=np.int32))
+
+    @cached_property
     def n_covering(self) -> Ints:
         """(T, Q) int, the reference documents that cover each subtopic."""
-        return np.asarray(self.labels.sum(axis=1))
+        return np.asarray(self.labels.sum(axis=1, dtype=np.int32))
 
     @cached_property
     def gains(self) -> Floats:

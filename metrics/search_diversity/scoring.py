@@ -68,7 +68,7 @@ FIGURES = {
     ),
     "P-IA@k": Figure(
         greater_is_better=True,
-        protocols={"standard": lambda b, k: p_ia(b.covers, b.n_subtopics, k=k)},
+        protocols={"standard": lambda b, k: p_ia(b.n_covered, b.n_subtopics, k=k)},
     ),
 }
 DEFAULT = ("alpha-NDCG@k", "ERR-IA@k", "S-recall@k")  # at each k, the largest first
@@ -241,21 +241,23 @@ def map_ia(covers: Bools, n_covering: Ints, n_subtopics: Ints) -> Floats:
     References:
         Agrawal et al., "Diversifying Search Results", WSDM 2009; ndeval.c 4.5.
     """
-    ranks = np.arange(1.0, covers.shape[1] + 1)[:, None]
-    total = np.zeros(covers.shape[2])
-    for shown, covering in zip(covers, n_covering, strict=True):
-        precision = np.cumsum(shown, axis=0, dtype=np.int32) / ranks
-        total += _ratio(np.where(shown, precision, 0.0).sum(axis=0), covering)
-    return _ratio(total, n_subtopics)
+    subtopics, depth, queries = covers.shape
+    by_query = np.ascontiguousarray(covers.transpose(0, 2, 1))
+    row, position = np.divmod(np.flatnonzero(by_query), max(1, depth))  # row: subtopic and query
+    n_found = np.bincount(row, minlength=subtopics * queries)
+    found = np.arange(1, len(row) + 1) - (np.cumsum(n_found) - n_found)[row]
+    total = np.bincount(row, found / (position + 1), minlength=subtopics * queries)
+    average = _ratio(total, n_covering.reshape(-1)).reshape(subtopics, queries)
+    return _ratio(average.sum(axis=0), n_subtopics)
 
 
-def p_ia(covers: Bools, n_subtopics: Ints, *, k: int) -> Floats:
+def p_ia(n_covered: Ints, n_subtopics: Ints, *, k: int) -> Floats:
     """Precision at depth k, averaged over the subtopics.
 
     P-IA@k = 1/S sum_s |{i <= k: d_i covers s}| / k
 
     Args:
-        covers: (T, K, Q) bool.
+        n_covered: (K, Q) int, subtopics of the document at each rank, 0 past the end.
         n_subtopics: (Q,) int, S, subtopics that at least one reference document covers.
         k: depth, >= 1.
     Returns:
@@ -263,7 +265,7 @@ def p_ia(covers: Bools, n_subtopics: Ints, *, k: int) -> Floats:
     References:
         Agrawal et al., "Diversifying Search Results", WSDM 2009; ndeval.c 4.5.
     """
-    return _ratio(covers[:, :k].sum(axis=(0, 1)), n_subtopics * k)
+    return _ratio(n_covered[:k].sum(axis=0), n_subtopics * k)
 
 
 def judged(found: Bools, n_ranked: Ints, *, k: int) -> Floats:
