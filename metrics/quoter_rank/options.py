@@ -16,13 +16,13 @@ class Options(NamedTuple):
     protocol: str
     ties: str
     missing: str
-    figures: tuple[tuple[str, int], ...]  # name in `FIGURES` and depth, 0 where it has none
+    figures: tuple[tuple[str, int], ...]  # (name in `FIGURES`, depth or 0 if it has none)
     per_query: bool
     interval: Interval | None
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Those of the result."""
+        """The keys of the result."""
         figures = (f"{name}@{k}" if k else name for name, k in self.figures)
         return (*figures, *(("missing",) if self.missing == "zero" else ()))
 
@@ -33,7 +33,7 @@ class Options(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """What names the figures."""
+        """The options as they stand in `metric.signature`."""
         return f"protocol:{self.protocol}|ties:{self.ties}|missing:{self.missing}"
 
 
@@ -46,10 +46,10 @@ def check_options(
     recall_k: Any,
     **reporting: Any,
 ) -> Options:
-    """Check the options of `compute`; `ties` None becomes the protocol's own rule.
+    """Check the options of `compute`; `ties` None becomes the protocol's own rule for ties.
 
     Raises:
-        ValueError: a value that the protocol does not take.
+        ValueError: a value out of its range, or one that the protocol does not allow.
         TypeError: a value of a wrong type.
     """
     check_choice("protocol", protocol, PROTOCOLS)
@@ -72,7 +72,10 @@ def check_options(
 def asked_figures(
     ndcg_k: tuple[int, ...], recall_k: tuple[int, ...]
 ) -> tuple[tuple[str, int], ...]:
-    """Every figure in the order of the table, none twice; those with a depth at each `ndcg_k`."""
+    """(name, depth) of every figure, in the order of `FIGURES` and without repeats.
+
+    Recall is at each `recall_k`, NDCG at each `ndcg_k`; figures without a depth have 0.
+    """
     asked = []
     for name, figure in FIGURES.items():
         depths = recall_k if name == "Recall" else ndcg_k

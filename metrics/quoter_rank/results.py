@@ -16,11 +16,11 @@ Floats = NDArray[np.float64]
 
 
 def result(rows: Ranks, options: Options) -> dict[str, Any]:
-    """Every figure asked for, and what else the options ask for.
+    """Every figure that the options ask for, and on request intervals and per-query values.
 
     Args:
         rows: N >= 1 queries.
-        options: those of `compute`.
+        options: the checked options of `compute`.
     """
     rows = Ranks(*resolve_ties(rows.rank, rows.tied, options.ties))
     found = rows.rank > 0
@@ -48,7 +48,7 @@ def result(rows: Ranks, options: Options) -> dict[str, Any]:
 def _intervals(
     rows: Ranks, values: dict[str, Floats], interval: Interval
 ) -> dict[str, list[float] | None]:
-    """Intervals of all figures; None of rank statistics that are None."""
+    """Intervals of all figures; None for rank statistics that are None."""
     recalls = [key for key in values if key.startswith("Recall")]
     options = {"proportions": recalls, **interval._asdict()}
     if not rows.rank.all():

@@ -1,18 +1,18 @@
 # A copy of metrics/common/directions.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
-"""Which figures are better when higher, by the keys of a result."""
+"""Whether higher is better, for each key of a result."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 
 class Directions(dict[str, bool]):
-    """One bool a key of the result; figures at other depths are answered when they are asked for.
+    """True for each key where higher is better; keys at other depths are worked out on lookup.
 
     Args:
         table: the metric's table of figures, whose rows have `greater_is_better` and `has_depth`.
-        keys: those of the result.
-        counts: those that count queries, of which fewer are better.
+        keys: the keys of the result.
+        counts: keys that count queries; fewer is better.
     """
 
     def __init__(

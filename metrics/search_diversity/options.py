@@ -13,7 +13,7 @@ from .common_checks import (
 )
 from .scoring import FIGURES, PROTOCOLS
 
-DEEPEST = 1_000_000  # ERR-IA sums its largest possible value rank by rank
+DEEPEST = 1_000_000  # ERR-IA's normalisation is a sum over all ranks to the depth
 ALPHA = 0.5  # Clarke et al., SIGIR 2008, and every TREC Web Track
 
 
@@ -22,28 +22,28 @@ class Options(NamedTuple):
 
     protocol: str
     alpha: float
-    figures: tuple[tuple[str, int], ...]  # name in `FIGURES` and depth
+    figures: tuple[tuple[str, int], ...]  # (name in `FIGURES`, depth)
     per_query: bool
     interval: Interval | None
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Those of the result."""
+        """The keys of the result."""
         return tuple(f"{name}@{k}" for name, k in self.figures)
 
     @property
     def in_order(self) -> bool:
-        """Whether figures depend on the order of the queries: none does."""
+        """Whether figures depend on the order of the queries: never."""
         return False
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """Those of the figures, the largest first."""
+        """The depths of the figures, largest first."""
         return tuple(sorted({k for _, k in self.figures}, reverse=True))
 
     @property
     def signature(self) -> str:
-        """What names the figures."""
+        """The options as they stand in `metric.signature`."""
         alpha = "" if self.protocol == "recipe" else f"|alpha:{self.alpha}"
         return f"protocol:{self.protocol}{alpha}"
 
@@ -58,7 +58,7 @@ def check_options(
     """Check the options of `compute`; `alpha` None becomes 0.5.
 
     Raises:
-        ValueError: a value out of its range, or one that the protocol does not take.
+        ValueError: a value out of its range, or one that the protocol does not allow.
         TypeError: a value of a wrong type.
     """
     check_choice("protocol", protocol, PROTOCOLS)
