@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What more than one metric needs, written once; `make copies` copies it into their folders."""
+"""Code that several metrics share, written once; `make copies` copies it into their folders."""

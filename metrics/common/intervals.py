@@ -5,13 +5,13 @@
 |---|---|
 | a mean over queries | BCa, acceleration from the closed-form jackknife of a mean |
 | a proportion with fewer than 10 hits or misses | Wilson score |
-| any other mean of equal values | [v, v] |
+| any other mean, if all values equal v | [v, v] |
 | MedianRank, RankVariance | percentile |
 
 All figures share one set of resamples: the indices that `scipy.stats.bootstrap` draws from
-`np.random.default_rng(random_state)`, so that the intervals of means are scipy's with method "BCa".
-scipy holds the N jackknife samples of N - 1 values; this takes time linear in N, and memory
-for one chunk of indices.
+`np.random.default_rng(random_state)`, so intervals of means equal those of its method "BCa".
+scipy holds all N jackknife samples of N - 1 values in memory; this module takes time linear in N
+and memory for one chunk of indices.
 """
 
 import math
@@ -25,8 +25,8 @@ Floats = NDArray[np.float64]
 Function = Callable[[Any], Any]
 
 CHUNK_INDICES = 1 << 20  # indices drawn at a time
-FEW = 10  # hits or misses below which a proportion takes Wilson's interval
-NOISE = 1e-12  # relative to the largest value: differences below are rounding
+FEW = 10  # with fewer hits or misses, a proportion gets Wilson's interval
+NOISE = 1e-12  # relative to the largest value: smaller differences are rounding errors
 
 
 def intervals(
@@ -38,14 +38,14 @@ def intervals(
     proportions: Collection[str] = (),
     ranks: tuple[Floats, NDArray[Any]] | None = None,
 ) -> dict[str, list[float]]:
-    """Confidence interval of every figure, over N >= 1 queries.
+    """The confidence interval of every figure, over N >= 1 queries.
 
     Args:
-        means: {key: (N,) float64}, values a query whose mean is the figure.
+        means: {key: (N,) float64}, one value per query; their mean is the figure.
         confidence_level: between 0 and 1.
         n_resamples: >= 1.
         random_state: seed of the resamples.
-        proportions: keys of `means` that are shares of hits, as Recall@k.
+        proportions: keys of `means` that are shares of hits, such as Recall@k.
         ranks: mean_rank and tied, (N,) each, for MedianRank and RankVariance.
     Returns:
         {key: [low, high]} in the order of `means`, then MedianRank and RankVariance.
@@ -67,7 +67,7 @@ def intervals(
         table = np.column_stack(columns)
         mean_rank = None if ranks is None else ranks[0]
         averages, medians = resample(table, mean_rank, n_resamples, random_state)
-        observed = np.ones(len(table)) @ table / len(table)  # the sums of `resample`, not fsum's
+        observed = np.ones(len(table)) @ table / len(table)  # summed as in `resample`, not by fsum
         for column, key in enumerate(keys):
             levels = bca_levels(means[key], observed[column], averages[:, column], z, ndtr, ndtri)
             found[key] = percentiles(averages[:, column], levels)
@@ -90,7 +90,7 @@ def normal_distribution() -> tuple[Function, Function]:
 
 
 def closed_form(values: Floats, z: float, is_proportion: bool) -> list[float] | None:
-    """The interval that needs no resamples, if there is one."""
+    """The interval where no resamples are needed, else None."""
     total, n = math.fsum(values.tolist()), len(values)
     if is_proportion and min(total, n - total) < FEW:
         return wilson(total, n, z)
@@ -112,7 +112,8 @@ def resample(
 ) -> tuple[Floats, Floats]:
     """Column means of the resamples, and the medians of their ranks.
 
-    A resample is reduced to how often it holds each query; all sums are one product of matrices.
+    Each resample becomes a vector of counts, how often it draws each query; one matrix product
+    then gives all sums.
 
     Args:
         table: (N, K).
@@ -144,7 +145,7 @@ def resample(
 def bca_levels(
     values: Floats, observed: float, resampled: Floats, z: float, ndtr: Function, ndtri: Function
 ) -> Floats:
-    """The two quantiles of the resampled means between which the BCa interval lies.
+    """The two levels at which quantiles of the resampled means bound the BCa interval.
 
     Args:
         values: (N,), not all equal.
@@ -156,25 +157,25 @@ def bca_levels(
     Returns:
         (2,) between 0 and 1.
     """
-    # A resampled mean that equals the observed one as a number can differ in its last bits, since
-    # its terms were added in other groups. Half of such ties count as below, so they must be found.
+    # A resampled mean that equals the observed one in exact arithmetic can differ in its last bits,
+    # as its terms were added in another order. Half of such ties count as below, hence `noise`.
     noise = NOISE * np.abs(values).max()
     below = np.count_nonzero(resampled < observed - noise)
     share = (below + np.count_nonzero(resampled <= observed + noise)) / (2 * len(resampled))
-    least = 0.5 / len(resampled)  # at 0 and 1, which very few resamples can give, scipy has NaN
+    least = 0.5 / len(resampled)  # with few resamples a share can be 0 or 1: NaN in scipy
     bias = ndtri(min(max(share, least), 1 - least))
     centered = values - values.mean()
-    centered /= np.abs(centered).max()  # whose cubes are numbers too, and not 0
+    centered /= np.abs(centered).max()  # so that the cubes neither overflow nor all vanish
     acceleration = (centered**3).sum() / (6 * (centered**2).sum() ** 1.5)
     shifted = bias + np.array([-z, z])
-    room = 1 - acceleration * shifted  # <= 0 beyond any usual level: the limit is the extreme
+    room = 1 - acceleration * shifted  # <= 0 only at extreme levels: the limit is then 0 or 1
     inside = shifted / np.where(room > 0, room, 1)
     levels = np.where(room > 0, ndtr(bias + inside), shifted > 0)
     return np.asarray(levels, np.float64)
 
 
 def rank_columns(mean_rank: Floats, tied: NDArray[Any]) -> list[Floats]:
-    """Columns whose means give RankVariance; their sums are exact below 2^53."""
+    """Columns from whose means `rank_variance` follows; their sums are exact below 2^53."""
     shifted = mean_rank - np.median(mean_rank)
     return [shifted, shifted**2, tied.astype(np.float64) ** 2 - 1]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries as flat arrays: joined, picked, compared, passed between processes."""
+"""Queries as flat arrays, which can be joined, selected, compared and sent to other processes."""
 
 import abc
 import dataclasses
@@ -16,19 +16,19 @@ Self = TypeVar("Self", bound="Rows")
 
 @dataclasses.dataclass(frozen=True)
 class Rows(abc.ABC):
-    """Queries, one field after another in flat arrays.
+    """Queries, each field a flat array over all of them.
 
-    A field holds one value a query or, if `LENGTHS` names it, one run of values a query.
+    A field holds one value per query or, if it is a key of `LENGTHS`, one run of values per query.
     """
 
-    LENGTHS: ClassVar[Mapping[str, str]] = {}  # fields of runs: the field with the runs' lengths
+    LENGTHS: ClassVar[Mapping[str, str]] = {}  # field of runs -> field with the lengths of its runs
 
     def __len__(self) -> int:
         """Number of queries."""
         return len(getattr(self, dataclasses.fields(self)[0].name))
 
     def columns(self) -> dict[str, Any]:
-        """The arrays by the names of their fields."""
+        """The arrays by field name."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
@@ -38,7 +38,7 @@ class Rows(abc.ABC):
 
     @classmethod
     def joined(cls: type[Self], parts: Iterable[Self]) -> Self:
-        """The queries of one or more parts in order."""
+        """The queries of one or more parts, in order."""
         columns = zip(*(part.columns().values() for part in parts), strict=True)
         return cls(*map(np.concatenate, columns))
 
@@ -55,7 +55,7 @@ class Rows(abc.ABC):
         return type(self)(**taken)
 
     def fingerprints(self) -> list[bytes]:
-        """One for each query; two are equal if all that the rows hold of their queries is."""
+        """Bytes for each query, equal for two queries exactly if all their fields are equal."""
         cells = []
         for name, values in self.columns().items():
             lengths = self.LENGTHS.get(name)
@@ -66,7 +66,7 @@ class Rows(abc.ABC):
         return [b"".join(row) for row in zip(*cells, strict=True)]
 
     def to_bytes(self) -> bytes:
-        """A form that `from_bytes` reads in another process."""
+        """The rows as bytes, which `from_bytes` can read in another process."""
         buffer = io.BytesIO()
         np.savez(buffer, **self.columns())
         return buffer.getvalue()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluations of `Trainer`, at once or in batches: which batches belong together, and their rows."""
+"""Evaluations by `Trainer`, whole or in batches: which batches belong together, and their rows."""
 
 import inspect
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from .rows import Rows
 
 
 class Evaluation(NamedTuple):
-    """Batches of one evaluation, and the call of Trainer's loop that it is."""
+    """The batches of one evaluation so far, and the running call of Trainer's loop it belongs to."""
 
     thread: int
     loop: FrameType | None
@@ -20,29 +20,29 @@ class Evaluation(NamedTuple):
 
 
 class Evaluations:
-    """Evaluations whose last batch is still to come."""
+    """The evaluations whose last batch is still to come."""
 
     def __init__(self) -> None:
         self._running: list[Evaluation] = []
 
     def take(self, compute_result: bool | None) -> list[Rows]:
-        """The batches so far of the evaluation that calls; what broken ones left is dropped.
+        """Take out the earlier batches of the calling evaluation; drop those of broken-off ones.
 
-        `compute_result` None begins a new evaluation.
+        With `compute_result` None a new evaluation begins: there are no earlier batches.
         """
         loops, thread = running_loops(), get_ident()
         kept = [e for e in self._running if e.thread != thread or e.loop in loops]
         mine = [e for e in kept if e.thread == thread and e.loop is loops[0]]
-        self._running = [e for e in kept if e not in mine]  # a refused batch ends the evaluation
+        self._running = [e for e in kept if e not in mine]  # so a refused batch ends its evaluation
         return [] if compute_result is None else [part for e in mine for part in e.parts]
 
     def keep(self, parts: list[Rows]) -> None:
-        """Keep the batches of the evaluation that calls for the next batch."""
+        """Keep the batches of the calling evaluation until its next batch."""
         self._running.append(Evaluation(get_ident(), running_loops()[0], parts))
 
 
 def running_loops() -> list[FrameType | None]:
-    """The calls of Trainer's evaluation loop that are running, the inner one first; then None."""
+    """Frames of Trainer's evaluation loops that are running, innermost first; then None."""
     frame = inspect.currentframe()
     loops: list[FrameType | None] = []
     while frame is not None:
@@ -53,23 +53,23 @@ def running_loops() -> list[FrameType | None]:
 
 
 def _is_loop(frame: FrameType) -> bool:
-    """Whether it is `evaluation_loop(self, dataloader, ...)`, of Trainer or of a class like it."""
+    """Whether `frame` runs `evaluation_loop(self, dataloader, ...)` of Trainer or a similar class."""
     code = frame.f_code
     named = code.co_name in ("evaluation_loop", "prediction_loop")
     return named and code.co_varnames[:2] == ("self", "dataloader")
 
 
 def batches(eval_pred: Any) -> Iterator[tuple[Any, Any]]:
-    """What Trainer calls `compute_metrics` with, batch by batch.
+    """The argument of `compute_metrics`, split into batches.
 
     Args:
-        eval_pred: `EvalPrediction`, or (predictions, label_ids): of all queries, or lists of those
-            of each batch.
+        eval_pred: `EvalPrediction` or (predictions, label_ids): two arrays over all queries, or two
+            lists with an array per batch.
     Yields:
         (outputs of the model, labels).
     Raises:
         TypeError: it holds no predictions and labels.
-        ValueError: another number of batches of labels than of predictions.
+        ValueError: predictions and labels differ in their number of batches.
     """
     predictions = getattr(eval_pred, "predictions", None)
     labels = getattr(eval_pred, "label_ids", None)
@@ -86,6 +86,6 @@ def batches(eval_pred: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def first_output(outputs: Any) -> Any:
-    """The first of a model's several outputs, which transformers takes for the logits."""
+    """The first of a model's outputs if there are several: transformers takes it for the logits."""
     several = isinstance(outputs, (tuple, list)) and len(outputs)
     return outputs[0] if several else outputs

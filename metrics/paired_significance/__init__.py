@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`paired_significance`: two systems' figures a query compared, as an `evaluate` comparison."""
+"""`paired_significance`: two systems compared by their per-query figures, as an `evaluate` comparison."""
 
 from .paired_significance import PairedSignificance
 

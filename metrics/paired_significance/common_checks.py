@@ -1,6 +1,6 @@
 # A copy of metrics/common/checks.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of options, and the one form of error messages."""
+"""Checks of options, and the one format that all error messages share."""
 
 import inspect
 import reprlib
@@ -21,11 +21,11 @@ class InputTypeError(TypeError, ValueError):
 
 
 class Plain(str):
-    """Words that a message shows in the place of a value, without quotes."""
+    """Text that a message shows without quotes, in place of a value."""
 
 
 def message(name: str, rule: str, got: Any, query: Any = None, hint: str = "") -> str:
-    """`name` must <rule>, got <value> at query 17; <what to do>."""
+    """The text of an error: "`name` must <rule>, got <got> at query <query>; <hint>"."""
     got = got.tolist() if isinstance(got, (np.ndarray, np.generic)) else got
     shown = got if isinstance(got, Plain) else _SHORT.repr(got)
     place = "" if query is None else f" at query {query}"
@@ -40,14 +40,14 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """A bool of Python or numpy, as Python's."""
+    """Return a Python or numpy bool as a Python bool; raise for anything else."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(message(name, "be a bool", value))
     return bool(value)
 
 
 def check_share(name: str, value: Any) -> float:
-    """A number from 0 to 1, as a float."""
+    """Return a number from 0 to 1 as a float; raise for anything else."""
     number = isinstance(value, (int, float, np.integer, np.floating))
     if not number or isinstance(value, bool):
         raise InputTypeError(message(name, "be a number from 0 to 1", value))
@@ -57,7 +57,7 @@ def check_share(name: str, value: Any) -> float:
 
 
 def check_depths(name: str, value: Any, deepest: int | None = None) -> tuple[int, ...]:
-    """The depths that one int or several ints name, from 1 to `deepest`."""
+    """Return one depth or several as a tuple of ints; raise unless each is from 1 to `deepest`."""
     rule = "be an int >= 1, or several"
     if deepest is not None:
         rule = f"be an int from 1 to {deepest}, or several"
@@ -71,7 +71,7 @@ def check_depths(name: str, value: Any, deepest: int | None = None) -> tuple[int
 
 
 class Interval(NamedTuple):
-    """Which confidence intervals are asked for."""
+    """How confidence intervals are made, where they are asked for."""
 
     confidence_level: float
     n_resamples: int
@@ -81,7 +81,7 @@ class Interval(NamedTuple):
 def check_reporting(
     *, per_query: Any, confidence_level: Any, n_resamples: Any, random_state: Any
 ) -> tuple[bool, Interval | None]:
-    """Check what a result holds besides figures: those of each query, and intervals.
+    """Check the options of what a result holds besides its figures: per-query values, intervals.
 
     Raises:
         ValueError: as `check_interval`.
@@ -92,7 +92,7 @@ def check_reporting(
 
 
 def check_interval(confidence_level: Any, n_resamples: Any, random_state: Any) -> Interval | None:
-    """Check how intervals are made; None where none are asked for.
+    """Check the options of the intervals; return None if `confidence_level` is None.
 
     Raises:
         ValueError: `confidence_level` outside (0, 1), `n_resamples` < 1 or `random_state` < 0.
@@ -114,7 +114,7 @@ def check_interval(confidence_level: Any, n_resamples: Any, random_state: Any) -
 
 
 def warn(text: str) -> None:
-    """Warn at the line outside this folder, the user's, that led here."""
+    """Warn, and point at the user's line: the innermost one on the stack outside this folder."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_code.co_filename.startswith(FOLDER):
         frame, level = frame.f_back, level + 1

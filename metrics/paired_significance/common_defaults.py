@@ -1,6 +1,6 @@
 # A copy of metrics/common/defaults.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
-"""Options that a module of `evaluate` is loaded with, as the defaults of its own calls."""
+"""Options given to `evaluate.load`, kept as the defaults of the loaded module's methods."""
 
 import functools
 import inspect
@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import evaluate
 
-DATA = ("predictions", "references", "query_ids")  # what `compute` takes besides options
-MADE_BY_EVALUATE = ("compute", "add", "add_batch")  # evaluate gives each module copies of them
+DATA = ("predictions", "references", "query_ids")  # arguments of `compute` that are not options
+MADE_BY_EVALUATE = ("compute", "add", "add_batch")  # evaluate sets these on each instance
 
 
 class WithDefaults:
-    """A module of `evaluate` that takes options of `compute` when it is loaded.
+    """A module of `evaluate` that accepts the options of `compute` when it is loaded.
 
-    evaluate's own constructor drops what it does not know. Here such options are the defaults of
-    the methods in `OPTIONS_OF`; those that none of them has are refused.
+    evaluate's own constructor ignores keywords that it does not know. Here they become defaults of
+    the methods in `OPTIONS_OF`; a keyword that none of these methods has is refused.
     """
 
     OPTIONS_OF: ClassVar[tuple[str, ...]] = ("compute",)
@@ -35,7 +35,7 @@ class WithDefaults:
             setattr(self, name, _with_defaults(getattr(self, name), self._defaults))
 
     def __reduce__(self) -> Any:
-        """Copy and pickle without the methods that each module has for itself: they are remade."""
+        """Copy and pickle without the methods set on the instance: the constructor sets them again."""
         remade = {*MADE_BY_EVALUATE, *self.OPTIONS_OF}
         state = {
             name: copy(value) if isinstance(value, (list, dict)) else value
@@ -46,7 +46,7 @@ class WithDefaults:
         return _made, (type(self), args, {**kwargs, **self._defaults}), state
 
     def configured(self, **options: Any) -> Any:
-        """The same module without rows, whose `compute` has other defaults.
+        """A new module like this one, without rows, whose `compute` has these options as defaults.
 
         Raises:
             ValueError: a value that `compute` refuses.
@@ -57,7 +57,7 @@ class WithDefaults:
         return _made(type(self), args, {**kwargs, **self._defaults, **options})
 
     def default_options(self, method: str = "compute") -> dict[str, Any]:
-        """What the options of a method are where they are not given."""
+        """The default value of each option of a method."""
         defaults = getattr(self, method).__kwdefaults__
         return {name: value for name, value in defaults.items() if not _is_data(name)}
 
@@ -84,12 +84,12 @@ def _made(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _with_defaults(method: Any, options: dict[str, Any]) -> Any:
-    """The method with other defaults of its keyword arguments, where it has these."""
+    """The method with `options` as keyword defaults; options that it does not have are ignored."""
     function = method.__func__
     code, name = function.__code__, function.__name__
     made = FunctionType(code, function.__globals__, name, None, function.__closure__)
     functools.update_wrapper(made, function)
-    del made.__wrapped__  # type: ignore[attr-defined]  # or its defaults would be shown
+    del made.__wrapped__  # type: ignore[attr-defined]  # else `inspect.signature` shows the old defaults
     defaults = function.__kwdefaults__
     made.__kwdefaults__ = {name: options.get(name, defaults[name]) for name in defaults}
     return MethodType(made, method.__self__)

@@ -11,22 +11,22 @@ from .common_checks import InputTypeError, Plain, message
 
 Floats = NDArray[np.float64]
 
-LARGEST = 1e100  # whose powers are numbers too
+LARGEST = 1e100  # so that its square and cube do not overflow
 RULE = "be a list of numbers, one a query, or {query_id: number}"
 
 
 def read_systems(figures: Mapping[str, Any], held: Sequence[Any] | None) -> tuple[Floats, Any]:
-    """Figures of several systems, query by query.
+    """Check the figures of several systems and align them by query.
 
     Args:
         figures: {name of the argument or of the system: figures}, two or more.
-        held: query ids of figures added before, [] if they had none; None if there are none.
+        held: query ids of the figures added before, [] if those had none; None if none were added.
     Returns:
-        (S, N) float64, and the query ids of the N columns, [] if they have none.
+        (S, N) float64, and the query ids of the N columns, [] if the figures have no ids.
     Raises:
-        ValueError: no finite number; different numbers of queries; different sets of ids; ids of
-            one system and none of another; an id that was added before.
-        TypeError: no figures.
+        ValueError: a number that is not finite; different numbers of queries; different sets of
+            ids; ids for one system but not for another; an id that was added before.
+        TypeError: not a list, array or mapping of numbers.
     """
     read = _without_counts({name: _read(name, values) for name, values in figures.items()})
     first, (ids, _) = next(iter(read.items()))
@@ -52,11 +52,11 @@ def read_systems(figures: Mapping[str, Any], held: Sequence[Any] | None) -> tupl
     return np.array(rows, np.float64), names
 
 
-Read = tuple[dict[Any, int] | None, Floats]  # place of each query id, if there are ids; numbers
+Read = tuple[dict[Any, int] | None, Floats]  # place of each query id, or None; numbers
 
 
 def _without_counts(read: dict[str, Read]) -> dict[str, Read]:
-    """No ids where all of them only count from 0, as the index of a new pandas Series does."""
+    """Drop ids that only count from 0, as the default index of a pandas Series does."""
     if all(ids is None or list(ids) == list(range(len(ids))) for ids, _ in read.values()):
         return {name: (None, values) for name, (_, values) in read.items()}
     return read
@@ -94,7 +94,7 @@ def _read(name: str, values: Any) -> Read:
 
 
 def _array(values: Any) -> NDArray[Any]:
-    """An array, or objects where numpy would turn numbers into text or refuse them."""
+    """A numpy array; of objects if `values` is a list, which numpy could turn into text or refuse."""
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "detach"):  # a tensor, on whatever device

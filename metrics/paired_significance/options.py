@@ -27,7 +27,7 @@ class Options(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """What names the p-values, but for a correction."""
+        """The last options in `comparison.signature`."""
         return f"n_resamples:{self.n_resamples}|random_state:{self.random_state}"
 
 
@@ -39,10 +39,10 @@ def check_options(
     n_resamples: Any,
     random_state: Any,
 ) -> Options:
-    """Check the options.
+    """Check the options that `compute` and `compare` share.
 
     Raises:
-        ValueError: a value that is not among those that are taken.
+        ValueError: a value that is not allowed.
         TypeError: a value of a wrong type.
     """
     check_choice("test", test, TESTS)
@@ -52,7 +52,7 @@ def check_options(
 
 
 def check_correction(correction: Any, test: str) -> None:
-    """Raise unless `correction` is None or a correction that goes with the test."""
+    """Raise unless `correction` is None or a correction that can be used with the test."""
     if correction is None:
         return
     if correction not in CORRECTIONS:

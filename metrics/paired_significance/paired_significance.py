@@ -31,7 +31,7 @@ __version__ = "0.1.0"
 _DESCRIPTION = """\
 Compares two systems by their figures for the same queries: the difference of the means, its
 confidence interval, and the p-value of a paired test. `compare` does so for all pairs of several
-systems, corrected for their number.
+systems, with p-values corrected for the number of pairs.
 """
 
 _CITATION = """\
@@ -54,18 +54,18 @@ _CITATION = """\
 
 _INPUTS = """
 Inputs:
-    predictions1, predictions2: one figure a query of each system, as `per_query` of a metric holds
-        them: two lists in the same order of queries, or two mappings {query_id: figure}, which are
-        put in order; different sets of ids are an error.
+    predictions1, predictions2: one figure per query for each system, such as `per_query` of a metric
+        gives: two lists with the queries in the same order, or two mappings {query_id: figure},
+        which are aligned by id; different sets of ids are an error.
 
 Options of compute:
-    test (str): "permutation", the signs of the differences are flipped at random, all 2^n ways
-        where that is at most n_resamples; "t", Student's paired t-test; "wilcoxon", the signed-rank
+    test (str): "permutation" flips the signs of the differences at random, or in all 2^n ways if
+        these are at most n_resamples; "t" is Student's paired t-test; "wilcoxon" is the signed-rank
         test. The last two need scipy. All are two-sided.
     greater_is_better (bool): whether a higher figure is a win.
-    confidence_level (float): of the interval, 0.95; needs scipy. None, no interval.
-    n_resamples (int): resamples of the interval and sign vectors of the test, 9999.
-    random_state (int): seed of both, 0.
+    confidence_level (float): of the interval; default 0.95; needs scipy. None: no interval.
+    n_resamples (int): resamples of the interval and sign vectors of the test; default 9999.
+    random_state (int): seed of both; default 0.
 
 Returns:
     difference: mean of predictions1 - mean of predictions2.
@@ -80,10 +80,10 @@ compare({"system": figures, ...}, correction="holm"):
     "bh" (Benjamini and Hochberg), "tukey" (randomised Tukey HSD) or None.
 
 Raises:
-    ValueError: a value against these rules; the message names the argument, the rule, the value and
-        the query. What was added before still counts.
+    ValueError: a value that breaks these rules; the message names the argument, the rule, the value
+        and the query. Figures added before are kept.
     TypeError: an argument of a wrong type.
-    ImportError: scipy is needed and not installed.
+    ImportError: scipy is needed but not installed.
 
 Examples:
     >>> import evaluate
@@ -112,7 +112,7 @@ class PairedSignificance(WithDefaults, evaluate.Comparison):
     OPTIONS_OF = ("compute", "compare")
 
     _added: Floats  # (2, N)
-    _ids: list[Any]  # of the N queries, or none
+    _ids: list[Any]  # of the N queries, or []
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -142,7 +142,7 @@ class PairedSignificance(WithDefaults, evaluate.Comparison):
 
     @property
     def signature(self) -> str | None:
-        """One line that names what the last p-values are; None before the first."""
+        """One line that says how the last p-values were computed; None before the first."""
         return self._signature
 
     def add(self, *, prediction1: Any = None, prediction2: Any = None, **kwargs: Any) -> None:
@@ -153,7 +153,7 @@ class PairedSignificance(WithDefaults, evaluate.Comparison):
     def add_batch(
         self, *, predictions1: Any = None, predictions2: Any = None, **kwargs: Any
     ) -> None:
-        """Add the figures of several queries: checked and kept until `compute`."""
+        """Check the figures of several queries and keep them until `compute`."""
         _refuse_unknown(kwargs, "predictions1 and predictions2")
         self._added, self._ids = self._with(predictions1, predictions2)
 
@@ -168,9 +168,9 @@ class PairedSignificance(WithDefaults, evaluate.Comparison):
         n_resamples: int = 9999,
         random_state: int = 0,
     ) -> dict[str, Any]:
-        """Compare the figures that were added and those given here.
+        """Compare the two systems by all figures, added before or given here.
 
-        If it raises, what was added before stays.
+        If it raises, the figures added before are kept.
         """
         options = check_options(
             test=test,
@@ -202,18 +202,18 @@ class PairedSignificance(WithDefaults, evaluate.Comparison):
         n_resamples: int = 9999,
         random_state: int = 0,
     ) -> Table:
-        """Compare all pairs of systems by one figure; rows that were added have no part in it.
+        """Compare all pairs of systems by one figure; what `add_batch` added is not used.
 
         Args:
-            systems: {name: figures}, lists or mappings as `predictions1`, two or more.
-            test: as of `compute`; all pairs share the sign vectors.
-            correction: of the p-values of all pairs, "holm", "bh", "tukey" or None.
-            greater_is_better: as of `compute`.
-            confidence_level: as of `compute`; of each pair alone.
-            n_resamples: as of `compute`.
-            random_state: as of `compute`.
+            systems: {name: figures} of two systems or more, lists or mappings as for `compute`.
+            test: as for `compute`; all pairs share the sign vectors.
+            correction: of the p-values over all pairs, "holm", "bh", "tukey" or None.
+            greater_is_better: as for `compute`.
+            confidence_level: as for `compute`; of each interval alone, not corrected.
+            n_resamples: as for `compute`.
+            random_state: as for `compute`.
         Returns:
-            A list of dicts, system1, system2, what `compute` returns and p_corrected.
+            A list with a dict for each pair: system1, system2, what `compute` returns, p_corrected.
         """
         options = check_options(
             test=test,
@@ -248,7 +248,7 @@ class PairedSignificance(WithDefaults, evaluate.Comparison):
         )
 
     def _with(self, predictions1: Any, predictions2: Any) -> tuple[Floats, Any]:
-        """What was added and these figures."""
+        """The figures added before followed by these, and the query ids of all."""
         given = {"predictions1": predictions1, "predictions2": predictions2}
         figures, ids = read_systems(given, self._ids if len(self) else None)
         return np.hstack([self._added, figures]), self._ids + ids
@@ -262,7 +262,7 @@ class PairedSignificance(WithDefaults, evaluate.Comparison):
         self._ids = []
 
     def _compute(self, **kwargs: Any) -> Any:
-        raise NotImplementedError  # `compute` does it
+        raise NotImplementedError  # `compute` is overridden and does not call it
 
 
 def _refuse_unknown(arguments: Mapping[str, Any], taken: str) -> None:
@@ -279,7 +279,7 @@ def _refuse_none(name: str, figures: Floats) -> None:
 def _compared(
     figures: Floats, pairs: list[tuple[int, int]], options: Options
 ) -> tuple[list[dict[str, Any]], Floats]:
-    """One row a pair, and their p-values."""
+    """One row of results per pair, and the p-values of all pairs."""
     n = figures.shape[1]
     one, other = np.array(pairs).T
     raw = figures[one] - figures[other]
@@ -316,7 +316,7 @@ def _p_values(differences: Floats, options: Options) -> Floats:
 
 
 def _intervals(differences: Floats, options: Options) -> list[dict[str, list[float]]]:
-    """Interval of the mean of each row, if one is asked for; all rows share the resamples."""
+    """Interval of each row's mean, if one is asked for; all rows share the resamples."""
     if options.interval is None:
         return [{} for _ in differences]
     normal_distribution()

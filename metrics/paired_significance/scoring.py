@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of paired differences, and corrections over all pairs. numpy; scipy for t and wilcoxon.
+"""Tests of paired differences, and corrections over all pairs. Needs scipy for t and wilcoxon.
 
 | name | function |
 |---|---|
@@ -32,14 +32,14 @@ def flip_p_value(differences: Floats, n_resamples: int, rng: np.random.Generator
 def flip_p_values(differences: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Two-sided paired permutation test: the sign of every difference is flipped at random.
 
-    p = share of the 2^N sign vectors with |sum| >= |observed sum| where 2^N <= B, else
-    (1 + number of such among B random ones) / (B + 1). The null hypothesis is that the differences
+    p = share of all 2^N sign vectors with |sum| >= |observed sum| if 2^N <= B, else
+    (1 + number of such vectors among B random ones) / (B + 1). The null hypothesis is that the differences
     are symmetric about 0. All pairs share the sign vectors.
 
     Args:
-        differences: (P, N) float64, N >= 1, one row a pair of systems.
+        differences: (P, N) float64, N >= 1, one row per pair of systems.
         n_resamples: B.
-        rng: source of the signs; not used where all sign vectors are.
+        rng: source of the signs; not used if all 2^N sign vectors are.
     Returns:
         (P,) p-values.
     References:
@@ -57,7 +57,7 @@ def flip_p_values(differences: Floats, n_resamples: int, rng: np.random.Generato
 
 
 def all_sums(differences: Floats) -> Iterator[Floats]:
-    """Sums over the queries of every subset, in chunks of (rows, P)."""
+    """Sums of the differences over every subset of the queries, in chunks of (rows, P)."""
     n = differences.shape[1]
     for start in range(0, 2**n, CHUNK_ROWS):
         subsets = np.arange(start, min(start + CHUNK_ROWS, 2**n), dtype=np.uint64)
@@ -65,7 +65,7 @@ def all_sums(differences: Floats) -> Iterator[Floats]:
 
 
 def random_sums(differences: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Sums over the queries of random subsets: (B, P)."""
+    """Sums of the differences over random subsets of the queries: (B, P)."""
     pairs, n = differences.shape
     sums = np.zeros((n_resamples, pairs))
     for first in range(0, n, BLOCK_QUERIES):
@@ -85,9 +85,9 @@ def bits(words: Words, n: int) -> Floats:
 
 
 def extremes(sums: Floats, total: Floats, least: Floats) -> NDArray[np.int64]:
-    """How many sums reach the observed one: (P,).
+    """For each pair, how many flipped sums are at least as extreme as the observed one: (P,).
 
-    A subset keeps its signs and the rest is flipped: the flipped sum is 2 * subset - total.
+    Queries of a subset keep their signs, the rest are flipped: flipped sum = 2 * sum - total.
     """
     return np.asarray(np.count_nonzero(np.abs(2 * sums - total) >= least, axis=0), np.int64)
 
@@ -98,9 +98,9 @@ def t_p_value(differences: Floats) -> tuple[float, bool]:
     Args:
         differences: (N,) float64.
     Returns:
-        p, and whether it is 0 only because all differences are the same and not 0.
+        p, and whether p is 0 only because all differences are the same and not 0.
     Raises:
-        ValueError: one difference, which has no spread.
+        ValueError: a single difference that is not 0: it has no spread.
         ImportError: scipy is not installed.
     """
     n = len(differences)
@@ -119,7 +119,7 @@ def t_p_value(differences: Floats) -> tuple[float, bool]:
 
 
 def wilcoxon_p_value(differences: Floats) -> float:
-    """Two-sided p-value of Wilcoxon's signed-rank test, zero differences dropped.
+    """Two-sided p-value of Wilcoxon's signed-rank test; zero differences are dropped.
 
     Args:
         differences: (N,) float64.
@@ -158,7 +158,7 @@ def benjamini_hochberg(p: Floats) -> Floats:
 
 
 def unsorted(adjusted: Floats, order: NDArray[np.intp]) -> Floats:
-    """Adjusted p-values, at most 1, put back where they came from."""
+    """Adjusted p-values, capped at 1, put back in the order that `order` sorted."""
     back = np.empty_like(adjusted)
     back[order] = np.minimum(adjusted, 1.0)
     return back
@@ -187,7 +187,7 @@ def randomised_tukey(
     sums = shuffled.sum(axis=0)
     largest = np.empty(n_resamples)
     for resample in range(n_resamples):
-        rng.permuted(shuffled, axis=1, out=shuffled)  # a shuffle of a shuffle is one of the values
+        rng.permuted(shuffled, axis=1, out=shuffled)  # reshuffling is as good as starting anew
         largest[resample] = np.ptp(shuffled.sum(axis=0))
     index = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
     own = np.abs(sums[index[:, 0]] - sums[index[:, 1]]) - NOISE * np.abs(values).max()

@@ -5,10 +5,10 @@ from typing import Any
 
 
 class Table(list[dict[str, Any]]):
-    """One row a pair, a dict; `print` shows them aligned, `pandas.DataFrame(table)` takes them."""
+    """A list of dicts, one per pair; `print` aligns them, `pandas.DataFrame(table)` accepts them."""
 
     def __str__(self) -> str:
-        """Aligned columns, floats with four decimals, None as none."""
+        """The rows in aligned columns: floats with four decimals, None as "none"."""
         if not self:
             return "no pairs"
         rows = [

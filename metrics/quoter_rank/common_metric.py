@@ -1,6 +1,6 @@
 # A copy of metrics/common/metric.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
-"""The base of metrics whose rows are queries: rows are checked as they come and kept for `compute`."""
+"""The base class of metrics whose rows are queries: rows are checked when added, kept for `compute`."""
 
 import abc
 import json
@@ -21,15 +21,15 @@ from .common_query_ids import Id, count_once, new_rows, read_ids, refuse_differe
 from .common_rows import Rows
 from .common_training import Evaluations, batches
 
-# What evaluate's cache passes between processes: the rows that one process added, and in a second
-# row those that it gave to `compute`.
+# Each process writes two records to evaluate's cache, for process 0 to read: the rows that it added,
+# and the rows that it gave to `compute`.
 STORED = datasets.Features(
     predictions=datasets.Value("binary"), references=datasets.Value("string")
 )
 
 
 class Batch(NamedTuple):
-    """Rows in parts, and their query ids if they have any."""
+    """Rows, in parts, and their query ids; the ids are [] if the rows have none."""
 
     parts: Iterable[Rows]
     ids: list[Id]
@@ -39,24 +39,24 @@ NOTHING = Batch([], [])
 
 
 class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
-    """Figures of queries, each with a ranking and what is right for it.
+    """A metric over queries, each a ranking with what is right for it.
 
-    A subclass says what a row is (`ROWS`, `read`), which options there are (`compute`,
-    `check_options`), how rows are scored (`score`), and which figures that gives (`FIGURES`).
+    A subclass defines what a row is (`ROWS`, `read`), the options (`compute`, `check_options`), how
+    rows are scored (`score`), and the figures that result (`FIGURES`).
     """
 
     ROWS: ClassVar[type[Rows]]
     FIGURES: ClassVar[Mapping[str, Any]]  # the table at the head of scoring.py
     COUNTS: ClassVar[tuple[str, ...]] = ()  # keys of the result that count queries
     KINDS: ClassVar[tuple[str, ...]] = ()  # configs that name the kind of the rows
-    READS_AHEAD: ClassVar[bool] = False  # whether all rows are read before any is scored
+    READS_AHEAD: ClassVar[bool] = False  # whether `compute` reads all rows before it scores any
 
     _kind: str | None  # of the added rows
     _added: list[Rows]
     _length: int  # queries in `_added`
-    _ids: list[Id]  # of the added rows, or none
-    _row_of: dict[Id, bytes]  # what the rows of each id hold
-    _waiting: Batch  # given to a `compute` that `refuse` refused
+    _ids: list[Id]  # of the added rows, or []
+    _row_of: dict[Id, bytes]  # the fingerprint of each id's row
+    _waiting: Batch  # rows given to a `compute` call that `refuse` refused
 
     # What a metric supplies
 
@@ -64,37 +64,37 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
     def check_options(self, **options: Any) -> Any:
         """The checked options of `compute`.
 
-        They have `per_query`, `interval`, `keys` of the result, `signature` and, where figures
-        depend on the order of the queries, a true `in_order`.
+        They have the attributes `per_query`, `interval`, `keys` (of the result), `signature` and
+        `in_order` (whether figures depend on the order of the queries).
         """
 
     @abc.abstractmethod
     def read(
         self, predictions: Any, references: Any, *, kind: str | None, start: int, has_ids: bool
     ) -> Iterable[tuple[str | None, Rows]]:
-        """Check a batch, part by part, each with the kind of all rows so far.
+        """Check a batch; give it in parts, each as (kind of all rows so far, rows).
 
         Args:
             predictions: as of `compute`.
             references: as of `compute`.
-            kind: of the rows before, None if there are none.
+            kind: the kind of the rows before these, None if there are none.
             start: number of queries before these; errors count on from it.
-            has_ids: whether the queries have ids, by which rows are compared.
+            has_ids: whether the queries have ids; rows of one id are then compared.
         """
 
     @abc.abstractmethod
     def read_evaluation(self, outputs: Any, labels: Any, *, start: int) -> Iterable[Rows]:
-        """Check a batch of an evaluation of `Trainer`."""
+        """Check one batch of an evaluation by `Trainer`."""
 
     @abc.abstractmethod
     def score(self, parts: Iterable[Rows], options: Any) -> tuple[dict[str, Any], int]:
-        """The result of these rows, and how many queries they are."""
+        """The result for these rows, and the number of queries."""
 
     def refuse(self, parts: Iterable[Rows], options: Any) -> None:
-        """Refuse rows that the options cannot score, before repeated queries are counted once."""
+        """Raise for rows that the options cannot score; called before repeated queries are dropped."""
 
     def takes_waiting(self, options: Any) -> bool:
-        """Whether rows given to a `compute` that `refuse` refused are scored by these options."""
+        """Whether a call with these options scores the rows that an earlier, refused call was given."""
         return False
 
     # What all of them have
@@ -108,27 +108,27 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         self._default_options()
 
     def __reduce__(self) -> Any:
-        """Copy and pickle without evaluations of `Trainer` that run here."""
+        """Copy and pickle without the evaluations by `Trainer` that are running."""
         made, arguments, state = super().__reduce__()
         return made, arguments, {**state, "_evaluations": Evaluations()}
 
     def __len__(self) -> int:
-        """Number of queries added since the last figures."""
+        """Number of queries added since the last result."""
         return self._length
 
     @property
     def kind(self) -> str | None:
-        """Kind of the rows, named or read from those that were added; None before them."""
+        """The kind of the rows: the config's, else read from the rows added; None if there are none."""
         return self._kind
 
     @property
     def greater_is_better(self) -> Mapping[str, bool]:
-        """Direction of each key of the result; it knows the figures at every depth."""
+        """Whether higher is better, for each key of the result and for figures at any other depth."""
         return Directions(self.FIGURES, self._default_options().keys, self.COUNTS)
 
     @property
     def signature(self) -> str | None:
-        """One line that names what the last figures are; None before the first."""
+        """One line that says how the last result was computed; None before the first."""
         return self._signature
 
     def add(
@@ -149,7 +149,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
     def add_batch(
         self, *, predictions: Any = None, references: Any = None, query_ids: Any = None
     ) -> None:
-        """Add a batch of queries: checked, reduced to what is scored, and kept until `compute`."""
+        """Check a batch of queries, reduce it to what is scored, and keep it until `compute`."""
         read = list(self._read(predictions, references, query_ids is not None))
         parts = [rows for _, rows in read]
         ids = self._read_ids(query_ids, parts)
@@ -165,10 +165,10 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         self._waiting = NOTHING
 
     def configured(self, **options: Any) -> Any:
-        """A metric without rows whose `compute` and `compute_metrics` have other defaults.
+        """A new metric without rows; `compute` and `compute_metrics` have these options as defaults.
 
         Args:
-            options: options of `compute`, but for `per_query` and `confidence_level`.
+            options: options of `compute`, except `per_query` and `confidence_level`.
         Raises:
             ValueError: a value that `compute` refuses.
             TypeError: an option that `compute` does not have.
@@ -176,18 +176,18 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         return super().configured(**options)
 
     def compute_metrics(self, eval_pred: Any, compute_result: bool | None = None) -> dict[str, Any]:
-        """For `Trainer`: the figures of one evaluation; rows that were added have no part in it.
+        """For `Trainer`: the figures of one evaluation; rows added by `add_batch` are not included.
 
         Args:
-            eval_pred: predictions, of `preprocess_logits_for_metrics` or scores, and label_ids, as
-                `preprocess_logits_for_metrics` takes them; lists of them are batches.
-            compute_result: under `batch_eval_metrics` False for all batches but the last one. What
-                an evaluation that was broken off has left is dropped when Trainer starts another;
-                outside Trainer, compute_result=None starts anew.
+            eval_pred: predictions, which are scores or what `preprocess_logits_for_metrics` returned,
+                and label_ids, the labels; two lists of these are read batch by batch.
+            compute_result: under `batch_eval_metrics`, False for all batches but the last. If an
+                evaluation breaks off, its batches are dropped when Trainer starts another one;
+                outside Trainer, compute_result=None drops them.
         Returns:
-            What `compute` returns, under the options of `configured`; {} before the last batch.
+            What `compute` returns by default (see `configured`); {} before the last batch.
         Raises:
-            ValueError: as `compute`; labels or padding that could change a figure.
+            ValueError: as for `compute`; labels or padding that could change a figure.
         """
         options = self._default_options()
         parts = self._evaluations.take(compute_result)
@@ -201,13 +201,13 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
     def _run(
         self, options: Any, predictions: Any, references: Any, query_ids: Any
     ) -> dict[str, Any] | None:
-        """`compute` under checked options. If it raises, what was added before stays."""
+        """`compute` with checked options. If it raises, the rows added before are kept."""
         given = self._given(options, predictions, references, query_ids)
-        if self.num_process > 1:  # refused here, no other process is waited for
+        if self.num_process > 1:  # refuse before waiting for other processes
             own = Batch([*self._added, *given.parts], self._ids + given.ids)
             self._refuse_unordered(options, own)
         if options.interval:
-            normal_distribution()  # an ImportError here loses nothing
+            normal_distribution()  # raise ImportError now, while all rows are still held
         gathered = self._gather(given)
         if gathered is None:
             return None
@@ -229,7 +229,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         return result
 
     def _given(self, options: Any, predictions: Any, references: Any, query_ids: Any) -> Batch:
-        """What `compute` was given, or what a refused one was given before, if it is taken up."""
+        """The rows given to `compute`; if none, those of a refused call that these options can score."""
         if predictions is None and references is None:
             if query_ids is not None:
                 raise ValueError(message("query_ids", "come with predictions", query_ids))
@@ -249,16 +249,16 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         return read_ids(query_ids, rows=rows, held=self._ids, start=len(self))
 
     def _refuse_unordered(self, options: Any, batch: Batch) -> None:
-        """Refuse rows without ids where their order counts: that of processes is by chance."""
+        """Refuse rows without ids if order counts: the order in which processes add is left to chance."""
         if options.in_order and not batch.ids and any(map(len, batch.parts)):
             hint = "add all queries to one process, or give query_ids: their order counts here"
             raise ValueError(message("num_process", "be 1", self.num_process, hint=hint))
 
     def _gather(self, given: Batch) -> tuple[Batch, Batch] | None:
-        """All rows, and those of them that were given to `compute`; None outside process 0.
+        """All rows, and separately those given to `compute`; None in processes other than 0.
 
-        evaluate's cache files pass the rows of other processes. In one process, rows that are given
-        may be read while they are scored.
+        Rows of other processes come through evaluate's cache files. With one process, rows given to
+        `compute` may be read lazily, while they are scored.
         """
         if self.num_process == 1:
             ahead = isinstance(given.parts, list)
@@ -273,7 +273,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
             references=[json.dumps(batch.ids) for batch in both],
         )
         columns = super().compute()
-        self._turn = 1 - self._turn  # process 0 may still hold these files when others go on
+        self._turn = 1 - self._turn  # process 0 may still hold this round's files
         if columns is None:
             self._start_over()
             return None
@@ -283,7 +283,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         return predictions, references
 
     def _of_all_processes(self, rows: list[bytes], texts: list[str]) -> tuple[Batch, Batch]:
-        """What each process added and gave, in turn; what was added stays in this one."""
+        """The rows that each process added and gave; this process keeps the added ones."""
         parts = [self.ROWS.from_bytes(data) for data in rows]
         ids = [json.loads(text) for text in texts]
         if any(ids):
@@ -295,7 +295,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         return Batch(parts, list(chain.from_iterable(ids))), given
 
     def _end_round_unless_they_agree(self) -> None:
-        """Drop the added rows of all processes if their ids are in conflict: no call can mend it."""
+        """Drop the added rows of all processes if their ids conflict: no later call can resolve that."""
         try:
             refuse_different(self._ids)
             if self._ids:
@@ -306,7 +306,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
             raise ValueError(f"{error}; {dropped}") from None
 
     def _once(self, parts: Iterable[Rows], ids: list[Id], options: Any) -> Batch:
-        """Rows with ids: those that repeat one are left out, and put in order if that counts."""
+        """Drop rows that repeat an id, and sort the others by id if order counts."""
         rows = self._joined(parts)
         kept = count_once(ids, rows.fingerprints())
         ids = [ids[index] for index in kept]
@@ -325,7 +325,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         return result
 
     def _default_options(self) -> Any:
-        """What `compute` takes where it is not told, and so what `compute_metrics` takes."""
+        """The checked default options of `compute`, which are those of `compute_metrics`."""
         for name in sorted({"per_query", "confidence_level"} & self._defaults.keys()):
             rule = "be given to compute()"
             hint = "Trainer logs numbers only"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where data enters `quoter_rank`: every check of it, and its reduction to (rank, tied)."""
+"""Where data enters `quoter_rank`: all checks of it, and its reduction to (rank, tied)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ def read_batch(
     """Check a batch of queries and reduce each to the rank of its gold.
 
     Args:
-        predictions: one row a query: scores, a ranking, or a rank (see the metric's description).
-        references: the gold of each query; under "ranks" the number of tied candidates.
-        kind: the kind that the rows must have; None reads it from their type.
-        named: whether the user named the kind; then ints can be scores.
+        predictions: one row per query: scores, a ranking, or a rank (see the metric's description).
+        references: the gold of each query; for "ranks", the number of tied candidates.
+        kind: the kind that the rows must have; if None, it is read from their type.
+        named: whether the config names the kind; ints are scores only then.
         start: number of queries added before; errors count on from it.
     Returns:
         The kind of the rows, and the rows.
@@ -120,7 +120,7 @@ def _rank_scores(row: Any, gold: Ints, query: int) -> tuple[int, int]:
 
 
 def _rank_strings(rows: list[Any], golds: Any) -> list[int] | None:
-    """Ranks of the golds in lists of strings; None if anything is not as it should be."""
+    """Ranks of the golds, the fast way; None if the rows are not all plain lists of distinct strings."""
     ranks = []
     for row, gold in zip(rows, golds, strict=True):
         if not all_strings(row):
@@ -152,7 +152,7 @@ def _rank_ranking(row: Any, row_type: Any, gold: Any, query: int) -> tuple[int, 
 
 
 def _agree(kind: str | None, found: str, start: int) -> str:
-    """The kind of the rows, which must be the kind that was named or added before."""
+    """Return the kind `found`; raise if another one, `kind`, was named or added before."""
     if kind in (None, found):
         return found
     hint = "scores are floats, or ints where the kind is named 'scores'"
@@ -187,7 +187,7 @@ def _typed_row(row: Any, query: int) -> tuple[Any, Any]:
         row = to_numpy(row)
         if row.ndim == 1 and row.dtype.kind in "fiu":
             return row, None if not len(row) else float if row.dtype.kind == "f" else int
-        row = row.tolist() if row.dtype.kind not in "mM" else [row.dtype.type]  # times are no ints
+        row = row.tolist() if row.dtype.kind not in "mM" else [row.dtype.type]  # refused below
     if not isinstance(row, (list, tuple)):
         hint = "give a list of scores, or of candidates, best first"
         raise InputTypeError(message("predictions", "be a list a query", row, query, hint))
@@ -210,11 +210,11 @@ def _comparable(row: Any) -> NDArray[Any]:
     """An array that compares as the values of the row do."""
     if isinstance(row, np.ndarray) or set(map(type, row)) == {float}:
         return np.asarray(row)
-    return np.array(row, dtype=object)  # ints beyond 2**53 have no float64
+    return np.array(row, dtype=object)  # float64 cannot hold all ints beyond 2**53
 
 
 def _ints(name: str, values: Any, rule: str, start: int) -> Ints:
-    """(N,) int64 from an array, a tensor or a list of ints; nothing is rounded."""
+    """(N,) int64 from an array, a tensor or a list of ints; floats are refused, not rounded."""
     if is_array(values):
         values = to_numpy(values)
         if values.ndim != 1 or values.dtype.kind not in "iu":
@@ -222,7 +222,7 @@ def _ints(name: str, values: Any, rule: str, start: int) -> Ints:
             raise ValueError(f"`{name}` must {rule}, got {got} from query {start} on")
     else:
         values = [value.item() if is_scalar(value) else value for value in values]
-        values = np.array([*values, None], dtype=object)[:-1]  # None: a list stays one value
+        values = np.array([*values, None], dtype=object)[:-1]  # None keeps a list one value
         wrong = np.array([type(value) is not int for value in values], bool)
         _refuse(name, rule, wrong, values, start)
     large = (values >= 2**62) | (values <= -(2**62))

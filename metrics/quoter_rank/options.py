@@ -23,7 +23,7 @@ class Options(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Those of the result."""
+        """The keys of the result."""
         figures = (key_of(*asked) for asked in self.figures)
         return (*figures, *(("missing",) if self.missing == "zero" else ()))
 
@@ -34,7 +34,7 @@ class Options(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """What names the figures."""
+        """The options as they stand in `metric.signature`."""
         return f"protocol:{self.protocol}|ties:{self.ties}|missing:{self.missing}"
 
 
@@ -48,10 +48,10 @@ def check_options(
     figures: Any,
     **reporting: Any,
 ) -> Options:
-    """Check the options of `compute`; `ties` None becomes the protocol's own rule.
+    """Check the options of `compute`; `ties` None becomes the protocol's own rule for ties.
 
     Raises:
-        ValueError: a value that the protocol does not take.
+        ValueError: a value out of its range, or one that the protocol does not allow.
         TypeError: a value of a wrong type.
     """
     check_choice("protocol", protocol, PROTOCOLS)

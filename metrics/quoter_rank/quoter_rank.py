@@ -8,7 +8,7 @@ import datasets
 import evaluate
 import numpy as np
 
-# evaluate copies a script with the files that it imports itself, so those of other files too.
+# evaluate copies a script with only the files that it imports itself: so import them all here.
 from .common_arrays import is_array
 from .common_checks import check_choice, message
 from .common_defaults import WithDefaults
@@ -29,7 +29,7 @@ __version__ = "0.1.0"
 
 _DESCRIPTION = """\
 Scores a quote recommender: a model ranks a pool of candidate quotes for each writing context, and
-one of them, the gold quote, is the right one. Reports MRR, NDCG@5, Recall@1/10/100 and the mean,
+one of them, the gold quote, is right. Reports MRR, NDCG@5, Recall@1/10/100 and the mean,
 median and variance of the gold's rank, under one of three named protocols.
 """
 
@@ -48,42 +48,43 @@ _CITATION = """\
 
 _INPUTS = """
 Inputs:
-    One row a query. The kind of a row is read from its type, or named as the config:
+    One row per query. The kind of the rows is read from their type, or named as the config:
     `evaluate.load("metrics/quoter_rank", "scores")`.
 
     | kind | predictions | references |
     |---|---|---|
     | scores | (N, C) floats, higher is better; rows of a list may differ in length | position of the gold in its row, int from 0 |
     | ranking | lists of candidates, best first, all str or all int, none twice | the gold candidate |
-    | ranks (only by name) | 1 + number of candidates above the gold, 0 if it is missing | number of candidates tied with the gold, the gold included, 0 where the rank is 0 |
+    | ranks (only if named) | 1 + number of candidates above the gold, 0 if it is missing | number of candidates tied with the gold, the gold included, 0 where the rank is 0 |
 
-    Arrays, tensors, lists, columns of `datasets` and of pandas are taken. Ranks of ints are a
-    ranking: ints that are meant as scores must be floats, or the kind named "scores". Scores are
-    compared as they are given and reduced to two integers a query when they are added.
+    Arrays, tensors, lists, and columns of `datasets` and of pandas are accepted. Rows of ints are
+    read as rankings: to pass ints as scores, convert them to floats or name the kind "scores".
+    Scores are compared in the type they have, and reduced to two integers per query when added.
 
-    query_ids, optional, one str or int for each row, of all rows or of none: rows that repeat an id
-    with the same rank and ties count once, with one warning; another row is an error. Under
-    "released" they must be ints, or strings of digits, and give the order.
+    query_ids, optional: one str or int for each row, for all rows or for none. Rows that repeat an
+    id with the same rank and ties count once, with one warning; an id with two different rows is
+    an error. Under "released" ids must be ints, or strings of digits, and give the order.
 
 Options of compute:
     protocol (str): "standard"; "released" averages as the published QuoteR code does (MRR and NDCG
         over batches of 64, MeanRank from 0, RankVariance a standard deviation; it depends on the
         order of the queries); "recipe" is `ranking.index(gold) + 1`.
     ties (str): where the gold stands among candidates of equal score: "expected" is the mean over
-        all their orders, "optimistic" puts it first, "pessimistic" last. None is "expected" in
-        "standard", "optimistic" elsewhere, where no other is taken.
-    missing (str): a gold that is not in its ranking is an error under "error"; "zero" scores it 0,
-        counts it under the key `missing`, and sets the three rank statistics to None.
-    ndcg_k (int or several): depths of NDCG, 5.
-    recall_k (int or several): depths of Recall, (1, 10, 100).
-    figures (str or several): the keys wanted, as ("MRR@10", "NDCG@10"); "NDCG" is NDCG at every
-        ndcg_k, "Recall" at every recall_k. None is the keys below. MRR@k is there too, but under
-        "released".
+        all their orders, "optimistic" puts it first, "pessimistic" last. None means "expected" in
+        "standard", and "optimistic" in the other protocols, which allow nothing else.
+    missing (str): what happens if a gold is not in its ranking. "error" refuses it; "zero" scores
+        it 0, counts it under the key `missing`, and sets the three rank statistics to None.
+    ndcg_k (int or several): depths of NDCG; default 5.
+    recall_k (int or several): depths of Recall; default (1, 10, 100).
+    figures (str or several): the keys wanted, such as ("MRR@10", "NDCG@10"); "NDCG" means NDCG at
+        every ndcg_k, "Recall" Recall at every recall_k. None: the keys below. MRR@k is there too,
+        except in "released".
     per_query (bool): add `per_query`, {"rank": [...], "MRR": [...], ...} in input order, with
         "query_ids" if they were given.
-    confidence_level (float): add `confidence_interval`, {key: [low, high]} over queries, as 0.95;
-        needs scipy. None, no intervals.
-    n_resamples (int): resamples of the bootstrap, 9999. random_state (int): their seed, 0.
+    confidence_level (float): for example 0.95, to add `confidence_interval`, {key: [low, high]} over
+        queries; needs scipy. None: no intervals.
+    n_resamples (int): resamples of the bootstrap; default 9999.
+    random_state (int): their seed; default 0.
 
 Returns:
     A dict of Python floats.
@@ -92,12 +93,12 @@ Returns:
     Recall@1, Recall@10, Recall@100: share of queries with rank <= k, higher is better.
     MeanRank, MedianRank, RankVariance: of the rank, from 1 (variance: population, from 0), lower
         is better.
-    `metric.greater_is_better[key]` tells the direction; `metric.signature` names the figures.
+    `metric.greater_is_better[key]` is the direction; `metric.signature` says how figures were made.
 
 Raises:
-    ValueError: a value against these rules; the message names the argument, the rule, the value
-        and the query, counted from 0 over all that was added. What was added before still counts;
-        what a compute() refused for missing golds was given waits for compute(missing="zero").
+    ValueError: a value that breaks these rules; the message names the argument, the rule, the value
+        and the query, counted from 0 over all that was added. Rows added before are kept. If
+        compute() refuses missing golds, compute(missing="zero") scores what it was given.
     TypeError: an argument of a wrong type.
 
 Examples:
@@ -117,7 +118,7 @@ Examples:
     >>> metric.compute(predictions=rankings, references=["q3", "q1"])["MRR"]
     0.6666666666666666
 
-    A tie is not decided by luck: the gold shares rank 1 and 2.
+    A tie is not decided by luck: the gold shares ranks 1 and 2.
 
     >>> metric.compute(predictions=[[0.5, 0.5, 0.1]], references=[0])["MRR"]
     0.75
@@ -155,7 +156,7 @@ _FEATURES = {
 
 
 class QuoterRank(RankingMetric):
-    """Rank of one gold candidate a query, reduced to figures under a named protocol."""
+    """Figures of the rank of each query's gold candidate, under a named protocol."""
 
     ROWS = Ranks
     FIGURES = FIGURES
@@ -194,9 +195,9 @@ class QuoterRank(RankingMetric):
         n_resamples: int = 9999,
         random_state: int = 0,
     ) -> dict[str, Any] | None:
-        """Score where the gold stands in all queries, added before or given here.
+        """Score the gold's rank over all queries, added before or given here.
 
-        If it raises, what was added before stays. Processes other than process 0 get None.
+        If it raises, the rows added before are kept. Processes other than process 0 get None.
         """
         options = self.check_options(
             protocol=protocol,
@@ -213,14 +214,14 @@ class QuoterRank(RankingMetric):
         return self._run(options, predictions, references, query_ids)
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
-        """For `Trainer`: reduce the logits of a batch to two integers a query, on their device.
+        """For `Trainer`: reduce the logits of a batch to two integers per query, on their device.
 
         Args:
-            logits: (B, C) float tensor, or several outputs of a model, of which it is the first.
+            logits: (B, C) float tensor, or several outputs of a model, the first being this tensor.
             labels: (B,) int tensor, position of the gold in its row.
         Returns:
-            (B, 2) int64 tensor for `compute_metrics`, which refuses what stands for a NaN or for a
-            label outside its row.
+            (B, 2) int64 tensor for `compute_metrics`, which raises where a row held a NaN or its
+            label was outside the row.
         Raises:
             ValueError: tensors of another shape or type.
         """
@@ -233,12 +234,12 @@ class QuoterRank(RankingMetric):
     def read(
         self, predictions: Any, references: Any, *, kind: str | None, start: int, has_ids: bool
     ) -> Iterable[tuple[str | None, Rows]]:
-        """Check a batch and reduce it to ranks; rows of one id are the same if their ranks are."""
+        """Check a batch and reduce it to ranks; rows of one id must have the same rank and ties."""
         named = self.config_name != "default"
         return [read_batch(predictions, references, kind=kind, named=named, start=start)]
 
     def read_evaluation(self, outputs: Any, labels: Any, *, start: int) -> Iterable[Rows]:
-        """Check a batch of an evaluation of `Trainer`, logits or what was made of them."""
+        """Check a batch from `Trainer`: logits, or what `preprocess_logits_for_metrics` returned."""
         return [read_evaluation(outputs, labels, start=start)]
 
     def refuse(self, parts: Iterable[Any], options: Any) -> None:
@@ -253,11 +254,11 @@ class QuoterRank(RankingMetric):
             )
 
     def takes_waiting(self, options: Any) -> bool:
-        """What was refused for missing golds is scored by the next `compute(missing="zero")`."""
+        """`compute(missing="zero")` scores rows that the call before refused for missing golds."""
         return bool(options.missing == "zero")
 
     def score(self, parts: Iterable[Any], options: Any) -> tuple[dict[str, Any], int]:
-        """The result of all rows together, and their number."""
+        """The result for all rows together, and their number."""
         rows = Ranks.joined([Ranks.none(), *parts])
         if not len(rows):
             raise ValueError(message("predictions", "have at least one query", 0))

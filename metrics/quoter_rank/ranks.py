@@ -13,10 +13,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Ranks(Rows):
-    """N queries."""
+    """Rank and ties of the gold in N queries."""
 
-    rank: Ints  # (N,) 1 + candidates above the gold, 0 if it is missing
-    tied: Ints  # (N,) candidates tied with the gold, the gold included, 0 if it is missing
+    rank: Ints  # (N,) 1 + candidates above the gold; 0 if the gold is missing
+    tied: Ints  # (N,) candidates tied with the gold, the gold included; 0 if it is missing
 
     @classmethod
     def none(cls) -> "Ranks":

@@ -17,11 +17,11 @@ Floats = NDArray[np.float64]
 
 
 def result(rows: Ranks, options: Options) -> dict[str, Any]:
-    """Every figure asked for, and what else the options ask for.
+    """Every figure that the options ask for, and on request intervals and per-query values.
 
     Args:
         rows: N >= 1 queries.
-        options: those of `compute`.
+        options: the checked options of `compute`.
     """
     rows = Ranks(*resolve_ties(rows.rank, rows.tied, options.ties))
     found = rows.rank > 0
@@ -49,7 +49,7 @@ def result(rows: Ranks, options: Options) -> dict[str, Any]:
 def _intervals(
     rows: Ranks, values: dict[str, Floats], asked: Asked, interval: Interval
 ) -> dict[str, list[float] | None]:
-    """Intervals of all figures in their order; None of rank statistics that are None."""
+    """Intervals of all figures in their order; None for rank statistics that are None."""
     statistics = [row for row, _ in asked if FIGURES[row].of_query is None]
     means, ranks = dict(values), None
     if statistics and rows.rank.all():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of rankings with one gold candidate a query. Needs numpy only.
+"""Figures of rankings with one gold candidate per query. Needs numpy only.
 
-Every figure is computed from two integers a query: `rank`, 1 + the number of candidates above the
+Every figure is computed from two integers per query: `rank`, 1 + the number of candidates above the
 gold (0 where the gold is not in the list), and `tied`, the number of candidates tied with the gold,
-the gold included (0 where the rank is 0). A new figure is a function of them and a row of `FIGURES`.
+the gold included (0 where the rank is 0). A new figure is a function of these two and a row of `FIGURES`.
 """
 
 import math
@@ -18,15 +18,15 @@ Floats = NDArray[np.float64]
 
 PROTOCOLS = ("standard", "released", "recipe")
 RELEASED_BATCH = 64
-CHUNK_SCORES = 1 << 18  # scores compared at a time: they stay in the cache
+CHUNK_SCORES = 1 << 18  # scores compared at a time: few enough for the CPU cache
 
 
 class Figure(NamedTuple):
-    """A figure: a mean of values, one a query, or a statistic of all ranks."""
+    """A figure: the mean of one value per query, or a statistic of all ranks."""
 
     greater_is_better: bool
     of_query: Callable[[Ints, Ints, int], Floats] | None  # (rank, tied, k) -> (N,) values
-    protocols: Mapping[str, Callable[..., float]]  # of the values, else of (rank, tied)
+    protocols: Mapping[str, Callable[..., float]]  # of (values), else of (rank, tied)
 
 
 AVERAGED: Mapping[str, Callable[..., float]] = {
@@ -83,7 +83,7 @@ DEFAULT = ("MRR", "NDCG", "Recall", "MeanRank", "MedianRank", "RankVariance")
 
 
 def rank_of_gold(scores: NDArray[Any], gold: NDArray[Any]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Rank of each row's gold among its scores, and how many candidates share its score.
+    """Rank of the gold in each row of scores, and how many candidates have its score.
 
     Scores are compared as they are given: no conversion can make or break a tie.
 
@@ -104,13 +104,13 @@ def rank_of_gold(scores: NDArray[Any], gold: NDArray[Any]) -> tuple[Ints, Ints, 
         chunk = slice(start, start + rows)
         block = np.ascontiguousarray(scores[chunk])
         if block.dtype == np.float16:
-            block = block.astype(np.float32)  # exact, and processors compare it faster
+            block = block.astype(np.float32)  # exact, and faster to compare
         gold_score = np.take_along_axis(block, gold[chunk, None], axis=1)
         above = count(np.greater, block, gold_score)
         rank[chunk] = 1 + above
         tied[chunk] = candidates - above - count(np.less, block, gold_score)
-        # What is neither above nor below is tied or NaN. Where that is the gold alone, which is
-        # mostly so, a third pass is not needed.
+        # A score neither above nor below the gold's is equal to it or NaN. Mostly the gold is the
+        # only one, and then no third pass is needed.
         doubt = np.flatnonzero((tied[chunk] != 1) | (gold_score != gold_score)[:, 0])
         equal = count(np.equal, block[doubt], gold_score[doubt])
         unordered[start + doubt] = equal != tied[start + doubt]
@@ -120,8 +120,8 @@ def rank_of_gold(scores: NDArray[Any], gold: NDArray[Any]) -> tuple[Ints, Ints, 
 def _counter(rows: int, candidates: int) -> Callable[..., Ints]:
     """A function that counts, for each row of a chunk, where a comparison holds.
 
-    The answers, one byte each, are added as words of eight bytes: 255 words at most, so that no byte
-    overflows. This is several times faster than numpy's own count along an axis.
+    The results of the comparison, one byte each, are added eight at a time as 64-bit words, at most
+    255 words to a sum, so that no byte overflows. numpy's count along an axis is far slower.
     """
     words = -(-candidates // 8)
     answers = np.zeros((rows, 8 * words), bool)
@@ -142,11 +142,11 @@ def resolve_ties(rank: Ints, tied: Ints, ties: str) -> tuple[Ints, Ints]:
     Args:
         rank: (N,) int, 1 + candidates above the gold, 0 if it is missing.
         tied: (N,) int, candidates tied with the gold, the gold included.
-        ties: "optimistic" puts the gold first, "pessimistic" last, "expected" leaves all orders
-            open (McSherry and Najork, "Computing Information Retrieval Performance Measures
+        ties: "optimistic" puts the gold first, "pessimistic" last, "expected" keeps them
+            tied, to average over all orders (McSherry and Najork, "Computing Information Retrieval Performance Measures
             Efficiently in the Presence of Tied Scores", ECIR 2008).
     Returns:
-        (rank, tied) as above, tied at most 1 unless `ties` is "expected".
+        (rank, tied) as above; tied is at most 1 unless `ties` is "expected".
     """
     if ties == "expected":
         return rank, tied
@@ -215,7 +215,7 @@ def recall(rank: Ints, tied: Ints, k: int) -> Floats:
 
     Recall@k of one query = (1 / tied) sum_{r = rank}^{rank + tied - 1} [r <= k]
 
-    With one gold a query this is also success@k.
+    With one gold per query this is also success@k.
 
     Args:
         rank: (N,) int, 0 if the gold is missing.
@@ -248,7 +248,7 @@ def rank_variance(rank: Ints, tied: Ints) -> float:
 
     RankVariance = Var(m) + (N - 1) / N * mean((tied^2 - 1) / 12), m = `mean_rank`, is the mean of
     the population variance over all orders of the ties: a rank that is uniform over `tied` places
-    has variance (tied^2 - 1) / 12, and the mean over N such ranks takes 1 / N of it back.
+    has variance (tied^2 - 1) / 12, of which 1 / N is lost, as the mean of the N ranks varies too.
 
     Args:
         rank: (N,) int, >= 1, N >= 1.
@@ -262,19 +262,19 @@ def rank_variance(rank: Ints, tied: Ints) -> float:
 
 
 def median(values: Floats) -> float:
-    """Median of N >= 1 values; of an even number the mean of the two in the middle."""
+    """Median of N >= 1 values; for even N, the mean of the two in the middle."""
     return float(np.median(values))
 
 
 def mean(values: Floats) -> float:
-    """Exactly rounded sum over N: the same bits for any order of the queries."""
+    """Mean by an exactly rounded sum: the same bits for any order of the queries."""
     return math.fsum(values.tolist()) / len(values)
 
 
 def mean_of_batch_means(values: Floats, size: int = RELEASED_BATCH) -> float:
     """Mean of the means of consecutive batches of `size` queries, the last one shorter.
 
-    So the QuoteR authors' test code averages MRR and NDCG.
+    The QuoteR authors' test code averages MRR and NDCG this way.
     """
     starts = range(0, len(values), size)
     return mean(np.array([mean(values[start : start + size]) for start in starts]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `Trainer` gives: logits, reduced to ranks on their device, and batches of evaluations."""
+"""Input from `Trainer`: logits are reduced to ranks on their device, batches are checked."""
 
 import sys
 from typing import Any
@@ -12,19 +12,19 @@ from .common_training import first_output
 from .inputs import read_batch
 from .ranks import Ranks
 
-PADDING = -100  # what Trainer fills rows of candidates with
-NAN, OUTSIDE, PADDED = -1, -2, -3  # in place of a rank: why there is none
+PADDING = -100  # with which Trainer fills up shorter rows
+NAN, OUTSIDE, PADDED = -1, -2, -3  # in place of a rank, the reason why there is none
 HOOK = "pass preprocess_logits_for_metrics=metric.preprocess_logits_for_metrics to Trainer"
 
 
 def ranks_on_device(logits: Any, labels: Any) -> Any:
-    """Rank and ties of the gold in each row of a batch, by tensor methods alone.
+    """Rank and ties of the gold in each row of a batch; only tensor methods, torch is not imported.
 
     Args:
-        logits: (B, C) float tensor, or several outputs of a model, of which it is the first.
+        logits: (B, C) float tensor, or several outputs of a model, the first being this tensor.
         labels: (B,) int tensor, position of the gold.
     Returns:
-        (B, 2) int64 tensor on the same device; a rank below 0 says why there is none.
+        (B, 2) int64 tensor on the same device; a rank below 0 is NAN, OUTSIDE or PADDED.
     """
     logits = first_output(logits)
     if labels is None:  # Trainer.predict without labels
@@ -44,7 +44,7 @@ def ranks_on_device(logits: Any, labels: Any) -> Any:
     last = logits.shape[1] - 1
     gold = logits.gather(1, labels.clamp(0, last)[:, None])
     rank = 1 + (logits > gold).sum(1)
-    if _several_processes():  # shorter batches were padded to the longest, on the right
+    if _several_processes():  # each batch was padded on the right to the longest one
         rank[(gold[:, 0] <= PADDING) & (logits[:, -1] == PADDING).all()] = PADDED
     rank[(logits != logits).any(1)] = NAN
     rank[(labels < 0) | (labels > last)] = OUTSIDE
@@ -54,7 +54,7 @@ def ranks_on_device(logits: Any, labels: Any) -> Any:
 
 
 def _several_processes() -> bool:
-    """Whether `torch.distributed` runs, which nothing is imported to find out."""
+    """Whether `torch.distributed` runs with several processes; found out without importing torch."""
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return False
@@ -62,15 +62,15 @@ def _several_processes() -> bool:
 
 
 def read_evaluation(outputs: Any, labels: Any, *, start: int) -> Ranks:
-    """Ranks out of a batch that Trainer calls `compute_metrics` with.
+    """Check a batch that Trainer passes to `compute_metrics`, and reduce it to ranks.
 
     Args:
-        outputs: what `ranks_on_device` gave, or logits, or several outputs, of which it is the first.
+        outputs: what `ranks_on_device` returned, or logits, or several outputs, logits first.
         labels: positions of the golds.
-        start: queries of this evaluation before these; errors count on from it.
+        start: number of queries before these in the evaluation; errors count on from it.
     Raises:
         ValueError: a NaN, a label outside its row, a row whose padding could count.
-        TypeError: neither an array nor a tensor.
+        TypeError: predictions that are not an array or a tensor; labels that are not one or a list.
     """
     logits = first_output(outputs)
     if not is_array(logits):
@@ -87,7 +87,7 @@ def read_evaluation(outputs: Any, labels: Any, *, start: int) -> Ranks:
 
 
 def _read_ranks(pairs: Any, labels: Any, start: int) -> Ranks:
-    """Check what `ranks_on_device` gave."""
+    """Check what `ranks_on_device` returned."""
     if len(pairs) != len(labels):
         rule = f"have one row for each of the {len(labels)} references"
         raise ValueError(message("predictions", rule, len(pairs)))
@@ -111,7 +111,7 @@ def _read_ranks(pairs: Any, labels: Any, start: int) -> Ranks:
 
 
 def _refuse_padding(scores: Any, gold: Any, start: int) -> None:
-    """Trainer's padding is below every gold above -100; elsewhere it cannot be told from scores."""
+    """Refuse rows where a -100.0, score or Trainer's padding, could rank at or above the gold."""
     doubtful = np.flatnonzero(scores[np.arange(len(gold)), gold] <= PADDING)
     for query in doubtful[(scores[doubtful] == PADDING).any(axis=1)][:1].tolist():
         _raise_padding(start + query, f"Trainer pads with it: {HOOK}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries of similar size as dense blocks, and their figures block by block."""
+"""Dense blocks of queries of similar size, and their figures block by block."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -26,15 +26,15 @@ from .scoring import FIGURES, judged, patience
 
 WHOLE = (1 << 31) - 1  # no ranking is deeper
 BLOCK_QUERIES = 1024
-BLOCK_CELLS = 1 << 19  # subtopics x queries x documents of a block: it stays in the cache
+BLOCK_CELLS = 1 << 19  # subtopics x documents x queries of a block: few enough for the CPU cache
 
 
 def figures_of_queries(queries: Queries, options: Options) -> dict[str, Floats]:
-    """Every figure asked for, then `Judged@k` at their depths, one value a query.
+    """Every figure asked for, then `Judged@k` at each of their depths: one value per query.
 
     Args:
         queries: Q queries.
-        options: those of `compute`.
+        options: the checked options of `compute`.
     Returns:
         {"alpha-NDCG@10": (Q,) float64, ..., "Judged@10": ...}.
     """
@@ -76,17 +76,17 @@ def figures(
     """Figures of a block of queries.
 
     Args:
-        labels: (T, n, Q) bool, the subtopics of each reference document; where the ideal ranking
-            finds equal gains, the document that comes first in n wins.
-        ranking: (K, Q) int, index in n of the document at each rank, to the largest depth or, for
-            figures without depth, whole; of a row without subtopics for an unjudged document and
-            past the end of a ranking.
+        labels: (T, n, Q) bool, the subtopics of each reference document; of documents with equal
+            gain, the ideal ranking takes the first along n.
+        ranking: (K, Q) int, index along n of the document at each rank, down to the largest depth, or
+            all ranks if a figure has no depth; for an unjudged document, and past the end of a
+            ranking, the index of a row without subtopics.
         n_docs: (Q,) int, reference documents of each query.
         n_subtopics: (Q,) int, subtopics that at least one of them covers.
         protocol: "standard", "released" or "recipe".
         alpha: redundancy penalty in [0, 1]; not used by "recipe".
-        asked: (row of `FIGURES`, depth, 0 where it has none) of each figure.
-        beta: patience in [0, 1], of NRBP and nNRBP.
+        asked: (row of `FIGURES`, depth or 0 if it has none) of each figure wanted.
+        beta: patience in [0, 1], used by NRBP and nNRBP.
     Returns:
         (Q,) float64 for each figure.
     """
@@ -99,7 +99,7 @@ def figures(
 
 
 class Block:
-    """What the figures of a block of queries are made of, each part made when it is asked for.
+    """What the figures of a block of queries are computed from, each part on first use.
 
     The arguments are those of `figures`; `depth` is that of the ideal ranking.
     """
@@ -161,7 +161,7 @@ class Block:
 
 
 def _ties_in_reference_order(queries: Queries) -> Ints:
-    """The ranking with equal scores in the order of the reference documents."""
+    """The rankings, with documents of equal score put in reference order."""
     group = np.cumsum(~queries.tied)
     return queries.ranking[np.lexsort((queries.ranking, group))]
 
@@ -169,11 +169,11 @@ def _ties_in_reference_order(queries: Queries) -> Ints:
 def _blocks(
     queries: Queries, ranking: Ints, protocol: str, depth: int
 ) -> Iterator[tuple[Ints, Bools, Ints]]:
-    """Queries of similar size as dense arrays: (chosen queries, labels, ranking to `depth`).
+    """Dense arrays of queries of similar size: (chosen queries, labels, ranking to `depth`).
 
-    The documents of a block stand in the order in which the ideal ranking takes equal gains: the
-    larger id first in "standard", reference order elsewhere. The last row is no document: unjudged
-    ones and what is past the end of a ranking stand there.
+    The rows of `labels` are in the order in which the ideal ranking takes documents of equal gain:
+    the larger id first in "standard", reference order elsewhere. The last row is not a document:
+    ranks with an unjudged document, and ranks past the end of a ranking, point to it.
     """
     by_size = np.lexsort((queries.n_docs, queries.n_subtopics))
     doc_starts, pair_starts = starts(queries.n_docs), starts(queries.n_pairs)
@@ -191,7 +191,9 @@ def _blocks(
         labels.ravel()[cell] = True
         query, column = runs(n_ranked)
         doc = ranking[rank_starts[chosen][query] + column]
-        if protocol == "standard" and len(queries.id_rank):  # without any, all are unjudged
+        if protocol == "standard" and len(
+            queries.id_rank
+        ):  # without reference documents, all are unjudged
             place = n_docs[query] - 1 - queries.id_rank[doc_starts[chosen][query] + doc]
             doc = np.where(doc < 0, doc, place)
         ranked = np.full((int(n_ranked.max()), size), rows - 1)
@@ -200,7 +202,7 @@ def _blocks(
 
 
 def _cut(order: Ints, queries: Queries, depth: int) -> Iterator[Ints]:
-    """Runs of `order` whose dense labels have at most BLOCK_CELLS cells."""
+    """Runs of `order`, each with dense labels of at most BLOCK_CELLS cells or of one query."""
     while len(order):
         chosen = order[:BLOCK_QUERIES]
         while len(chosen) > 1 and _cells(chosen, queries, depth) > BLOCK_CELLS:

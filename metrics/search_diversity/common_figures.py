@@ -92,12 +92,12 @@ def _list(rows: Iterable[str]) -> str:
 
 
 class Directions(dict[str, bool]):
-    """One bool a key of the result; other figures and depths are answered when they are asked for.
+    """True for each key where higher is better; other figures and depths are worked out on lookup.
 
     Args:
         table: the figures that there are.
-        keys: those of the result.
-        counts: those that count queries, of which fewer are better.
+        keys: the keys of the result.
+        counts: keys that count queries; fewer is better.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 # A copy of metrics/common/query_ids.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
-"""`query_ids`: how rows are found that a distributed sampler repeated."""
+"""`query_ids`: find the rows that a distributed sampler repeated."""
 
 from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import Any
@@ -14,16 +14,16 @@ LARGEST = 2**63
 
 
 def read_ids(values: Any, *, rows: int, held: list[Id], start: int) -> list[Id]:
-    """Ids of a batch of queries; [] if it has none.
+    """The ids of a batch of queries; [] if `values` is None.
 
     Args:
-        values: one str or int a query: a list, an array, a tensor or a column; or None.
-        rows: queries of the batch.
+        values: one str or int per query, in a list, an array, a tensor or a column; or None.
+        rows: number of queries in the batch.
         held: ids of the queries added before.
-        start: number of queries added before, which have ids as all have, or have none.
+        start: number of queries added before; all of them have ids, or none has.
     Raises:
-        ValueError: not one id a query; ids of two types; ids of some queries, but not of all.
-        TypeError: no rows of ids.
+        ValueError: not one id per query; ids of two types; ids for some queries, but not for all.
+        TypeError: not a one-dimensional, ordered container of ids.
     """
     if values is None:
         ids = []
@@ -50,7 +50,7 @@ def read_ids(values: Any, *, rows: int, held: list[Id], start: int) -> list[Id]:
 
 
 def _is_no_column(values: Any) -> bool:
-    """Whether it has no length, no order, or cells that are no ids."""
+    """Whether `values` is not a one-dimensional, ordered container, or its cells cannot be ids."""
     unordered = isinstance(values, (str, bytes, Mapping, Set))
     if unordered or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
         return True
@@ -59,7 +59,7 @@ def _is_no_column(values: Any) -> bool:
 
 
 def refuse_different(ids: Sequence[Id | None]) -> None:
-    """Refuse ids that only some processes have, or that are str in one and int in another."""
+    """Refuse ids that only some processes gave, or that are str in one process and int in another."""
     if None in ids:
         got = Plain("none from some processes")
         raise ValueError(message("query_ids", "be given for all queries or for none", got))
@@ -71,17 +71,17 @@ def refuse_different(ids: Sequence[Id | None]) -> None:
 def new_rows(
     ids: Sequence[Id], rows: Sequence[Hashable], held: Mapping[Id, Hashable], start: int = 0
 ) -> dict[Id, int]:
-    """The first row of each id that no row before has.
+    """The first row of each id that is new.
 
     Args:
-        ids: of a batch of queries.
-        rows: what stands for each of them; rows are the same if these are equal.
-        held: the rows of the ids before.
+        ids: the ids of a batch of queries.
+        rows: the fingerprint of each query; queries with equal ones are the same.
+        held: the fingerprint of each id seen before.
         start: number of queries before these; errors count on from it.
     Returns:
-        {id: index in `rows`}, ascending.
+        {id: index in `rows`}, by ascending index.
     Raises:
-        ValueError: an id that another row has.
+        ValueError: an id whose earlier row is different.
     """
     found: dict[Id, int] = {}
     for index, (name, row) in enumerate(zip(ids, rows, strict=True)):
@@ -93,10 +93,10 @@ def new_rows(
 
 
 def count_once(ids: Sequence[Id], rows: Sequence[Hashable]) -> list[int]:
-    """Indices of the rows without those that repeat one before them; warns of them.
+    """Indices of the rows, repeats of an earlier one left out; warns if there are any.
 
     Raises:
-        ValueError: an id that two different rows have.
+        ValueError: one id with two different rows.
     """
     kept = list(new_rows(ids, rows, {}).values())
     if len(kept) < len(ids):
@@ -106,7 +106,11 @@ def count_once(ids: Sequence[Id], rows: Sequence[Hashable]) -> list[int]:
 
 
 def sorted_by_number(ids: Sequence[Id]) -> list[int]:
-    """Indices that put the ids, ints or strings of digits, in ascending order."""
+    """Indices that sort the ids, ints or strings of digits, in ascending order.
+
+    Raises:
+        ValueError: an id that is neither.
+    """
     for query, name in enumerate(ids):
         if isinstance(name, str) and not (name.isascii() and name.isdecimal()):
             rule = "be ints, or strings of digits, under protocol 'released'"

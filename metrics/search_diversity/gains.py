@@ -18,7 +18,7 @@ Ints = NDArray[np.integer[Any]]
 
 SHALLOW = 64  # ranks up to which gains are made rank by rank
 MANY_CELLS = 1 << 15  # subtopics x documents of a query above which the ideal goes by sets
-RECIPE_SCALE = 2.0**-64  # a power of two: exact, cancels, and keeps sums of 2**1023 finite
+RECIPE_SCALE = 2.0**-64  # a power of two: exact, cancels out, and keeps sums of 2**1023 finite
 
 
 def covered(labels: Bools, ranking: Ints) -> Bools:
@@ -26,7 +26,7 @@ def covered(labels: Bools, ranking: Ints) -> Bools:
 
     Args:
         labels: (T, n, Q) bool.
-        ranking: (K, Q) int, index in n.
+        ranking: (K, Q) int, index along n.
     Returns:
         (T, K, Q) bool.
     """
@@ -40,8 +40,8 @@ def novelty_gains(covers: Bools, alpha: float, weights: Floats | None = None) ->
 
     g(i) = sum_{s in d_i} p_s (1 - alpha)^c_s(i), c_s(i) = documents above rank i that cover s
 
-    The power is a product made rank by rank, the sum goes from the first subtopic to the last:
-    any implementation that does so gets the same bits at any alpha.
+    The power is multiplied up rank by rank, and the sum runs from the first subtopic to the last:
+    any implementation that does the same gets the same bits at any alpha.
 
     Args:
         covers: (T, K, Q) bool, subtopics of the document at each rank.
@@ -80,22 +80,22 @@ def _deep_gains(covers: Bools, alpha: float, weights: Floats | None) -> Floats:
 
 
 def _exact_type(alpha: float, depth: int, subtopics: int) -> Any:
-    """float32 where sums of powers of 1 - alpha are exact in it, and so equal to those of float64.
+    """float32 if it holds all sums of powers of 1 - alpha exactly, else float64.
 
-    At alpha 0 and 1 they are integers, at 0.5 multiples of 2^-depth below 2^(bits of T).
+    The sums are integers at alpha 0 and 1; at 0.5, multiples of 2^-depth below 2^(bits of T).
     """
     exact = alpha in (0, 1) or (alpha == 0.5 and depth + subtopics.bit_length() <= 24)
     return np.float32 if exact and subtopics < 2**24 else np.float64
 
 
 def recipe_gains(covers: Bools) -> Floats:
-    """Gain of the document at each rank in the benchmark description's recipe.
+    """Gain of the document at each rank under "recipe", the benchmark description.
 
-    g(i) = (2^m - 1) (new / m), m = subtopics of d_i, new = those that no document above it covers;
-    0 if m = 0. In units of 2^64.
+    g(i) = (2^m - 1) (new / m), m = number of subtopics of d_i, new = how many of them no
+    document above it covers; 0 if m = 0. In units of 2^64.
 
     Args:
-        covers: (T, K, Q) bool, at most 1023 subtopics a document.
+        covers: (T, K, Q) bool, at most 1023 subtopics per document.
     Returns:
         (K, Q) float64 >= 0.
     """
@@ -116,15 +116,15 @@ def greedy_gains(
     depth: int,
     value: Callable[[Any], Floats] | None = None,
 ) -> Floats:
-    """Gains of the ideal ranking: at each rank the document that gains most there.
+    """Gains of the ideal ranking, which takes at each rank the document that gains most there.
 
     Args:
-        labels: (T, n, Q) bool; of equal gains the first in n wins.
+        labels: (T, n, Q) bool; of documents with equal gain, the first along n is taken.
         alpha: redundancy penalty in [0, 1].
         depth: ranks to fill, <= n.
-        value: (n, Q) novelty gains -> (n, Q) gains, if they are not the same.
+        value: (n, Q) novelty gains -> (n, Q) gains; None if these are the same.
     Returns:
-        (depth, Q) float64 >= 0. Not the largest possible DCG: greedy is an approximation.
+        (depth, Q) float64 >= 0. Their DCG may not be the largest possible: greedy approximates it.
     References:
         Clarke et al., SIGIR 2008; ndeval.c 4.5.
     """
@@ -134,7 +134,7 @@ def greedy_gains(
 def greedy(
     labels: Bools, alpha: float, depth: int, value: Callable[[Any], Floats] | None = None
 ) -> tuple[Ints, Floats]:
-    """The ideal ranking, (depth, Q) int, index in n, and its gains: see `greedy_gains`."""
+    """The ideal ranking, (depth, Q) int, index along n, and its gains: see `greedy_gains`."""
     subtopics, docs, queries = labels.shape
     if value is None and subtopics * docs > MANY_CELLS:
         pairs = [_greedy_by_sets(labels[:, :, query], alpha, depth) for query in range(queries)]
@@ -201,27 +201,27 @@ def _greedy_by_sets(labels: Bools, alpha: float, depth: int) -> tuple[Ints, Floa
 
 
 def count_order(labels: Bools, depth: int) -> Ints:
-    """Documents by number of subtopics, most first, equal ones as they stand in n.
+    """Documents by number of subtopics, most first; those with equal numbers keep their order.
 
     Args:
         labels: (T, n, Q) bool.
         depth: ranks to fill, <= n.
     Returns:
-        (depth, Q) int, index in n.
+        (depth, Q) int, index along n.
     References:
-        chenyiqun/MA4DIV, which takes this order for the ideal one.
+        chenyiqun/MA4DIV, which uses this order as the ideal one.
     """
     return np.argsort(-labels.sum(axis=0), axis=0, kind="stable")[:depth]
 
 
 def intent_gains(covers: Bools, weights: Floats) -> Floats:
-    """Chance that a user stops at each rank: a document satisfies its subtopics half the time.
+    """Chance that a user stops at each rank, if a document satisfies each of its subtopics half the time.
 
     e(i) = sum_{s in d_i} p_s (1/2) (1/2)^c_s(i), c_s(i) = documents above rank i that cover s
 
     Args:
         covers: (T, K, Q) bool.
-        weights: (T, Q) float64, p_s as of `intent_weights`.
+        weights: (T, Q) float64, p_s from `intent_weights`.
     Returns:
         (K, Q) float64 >= 0.
     """
@@ -229,7 +229,7 @@ def intent_gains(covers: Bools, weights: Floats) -> Floats:
 
 
 def intent_weights(labels: Bools, n_docs: Ints | None, n_subtopics: Ints) -> Floats:
-    """Weight p_s of each subtopic: n_s / n, or 1 / S without `n_docs`.
+    """Weight p_s of each subtopic: n_s / n, or 1 / S if `n_docs` is None.
 
     Args:
         labels: (T, n, Q) bool.

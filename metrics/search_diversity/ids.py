@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of document ids, and where ranked ids stand among the documents of their query."""
+"""The order of document ids, and the position of ranked ids among the documents of their query."""
 
 import hashlib
 from typing import Any
@@ -14,12 +14,12 @@ from .common_rows import runs, starts
 Ints = NDArray[np.integer[Any]]
 Words = NDArray[np.uint64]
 
-# Bits of the first 0 to 8 bytes of a word.
+# Masks that keep the first 0 to 8 bytes of a word.
 _BYTES = np.array([0] + [(1 << 64) - (1 << (64 - 8 * n)) for n in range(1, 9)], np.uint64)
 
 
 def id_words(docs: pa.Array | None, ranked: pa.Array | None) -> tuple[Words, Words]:
-    """Numbers that are ordered, and equal, as the UTF-8 bytes of the ids are.
+    """Numbers that compare as the UTF-8 bytes of the ids do.
 
     Args:
         docs: (D,) Arrow large strings, or None.
@@ -33,9 +33,9 @@ def id_words(docs: pa.Array | None, ranked: pa.Array | None) -> tuple[Words, Wor
 
 
 def _words(ids: pa.Array) -> Words:
-    """Ids of up to 8 bytes are big-endian numbers.
+    """Read ids of up to 8 bytes as big-endian numbers.
 
-    Longer ones, and ids with NUL, which padding cannot be told from, are numbered in order.
+    If any id is longer, or holds a NUL, which looks like padding, number all ids in order instead.
     """
     offsets = np.frombuffer(ids.buffers()[1], np.int64)[ids.offset : ids.offset + len(ids) + 1]
     lengths = np.diff(offsets)
@@ -53,10 +53,10 @@ def _words(ids: pa.Array) -> Words:
 
 
 def hash_ids(ids: list[tuple[pa.Array, Ints]], queries: int) -> NDArray[np.uint64]:
-    """A number for each query; two are equal if the queries' ids are, in the same order.
+    """A hash for each query, the same for queries with the same ids in the same order.
 
     Args:
-        ids: pairs of Arrow large strings, query by query, and how many of them each query has.
+        ids: pairs (Arrow large strings, query by query; how many of them each query has).
         queries: number of queries.
     """
     hashes = [hashlib.blake2b(digest_size=8) for _ in range(queries)]
@@ -80,7 +80,7 @@ def order_docs(docs: Words, n_docs: Ints) -> tuple[Ints, int | None]:
         docs: (sum n_docs,) uint64, `id_words`.
         n_docs: (Q,) int.
     Returns:
-        (indices in `docs`, index of an id that its query has twice or None).
+        (indices in `docs`; index of an id that its query has twice, or None).
     """
     query, _ = runs(n_docs)
     order = _sort_by_query(docs, n_docs, query)
@@ -96,19 +96,19 @@ def find(
         docs: (sum n_docs,) uint64, `id_words` without repeats in a query.
         n_docs: (Q,) int.
         order: (sum n_docs,) int, `order_docs`.
-        ranked: (sum n_ranked,) uint64, of the same call of `id_words`.
+        ranked: (sum n_ranked,) uint64, from the same call of `id_words` as `docs`.
         n_ranked: (Q,) int.
     Returns:
-        (positions, index of an id that its ranking has twice or None).
+        (positions; index of an id that its ranking has twice, or None).
     """
     doc_query, position = runs(n_docs)
     query, _ = runs(n_ranked)
     ranked_order = _sort_by_query(ranked, n_ranked, query)
     if np.array_equal(n_docs, n_ranked) and np.array_equal(docs[order], ranked[ranked_order]):
-        found = np.empty(len(ranked), np.int64)  # every ranking holds the documents of its query
+        found = np.empty(len(ranked), np.int64)  # rankings hold exactly their query's documents
         found[ranked_order] = position[order]
         return found, None
-    # Both as numbers of one order: of ids first, then of (query, id) pairs.
+    # Number the ids of both, then make one number of each (query, id) pair.
     both, code = np.unique(np.concatenate([docs, ranked]), return_inverse=True)
     pairs = (doc_query * len(both) + code[: len(docs)])[order]
     wanted = query * len(both) + code[len(docs) :]
@@ -119,7 +119,7 @@ def find(
 
 
 def _sort_by_query(words: Words, lengths: Ints, query: Ints) -> Ints:
-    """Indices of the words, query by query, ascending in each."""
+    """Indices that sort the words within each query, query by query."""
     if len(words) and (lengths == lengths[0]).all():
         order = words.reshape(len(lengths), -1).argsort(axis=1)
         return np.asarray((order + starts(lengths)[:, None]).ravel())
@@ -127,7 +127,7 @@ def _sort_by_query(words: Words, lengths: Ints, query: Ints) -> Ints:
 
 
 def _repeat(order: Ints, words: Words, query: Ints) -> int | None:
-    """Index of the first word that its query holds before."""
+    """Index of a word that occurs earlier in the same query, None if there is none."""
     ordered = words[order]
     same = ordered[1:] == ordered[:-1]
     if not same.any():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where data enters `search_diversity`: containers are opened and read part by part."""
+"""Where data enters `search_diversity`: containers are converted and read part by part."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -23,11 +23,11 @@ def read_batch(
     """Check a batch of queries and flatten it, PART queries at a time.
 
     Args:
-        predictions: one ranking or row of scores a query (see the metric's description).
+        predictions: one ranking or row of scores per query (see the metric's description).
         references: the judged documents of each query.
-        kind: the kind that the rows must have; None reads it from their type.
+        kind: the kind that the rows must have; if None, it is read from their type.
         start: number of queries added before; errors count on from it.
-        has_ids: whether the queries have ids, by which rows are compared.
+        has_ids: whether the queries have ids; rows of one id are then compared.
     Yields:
         The kind of the rows so far, and flat queries.
     Raises:
@@ -50,7 +50,7 @@ def read_batch(
 
 
 def _agreed_kind(kind: str | None, found: str | None, start: int) -> str | None:
-    """The kind of the rows `found`, which must be the `kind` of rows before them."""
+    """The kind of the rows; raise if `found` differs from the `kind` of the rows before."""
     if found is None or kind in (None, found):
         return kind or found
     hint = "call compute() before adding another kind"

@@ -19,7 +19,7 @@ Ints = NDArray[np.integer[Any]]
 
 PADDING = -100
 SUBSETS = {list, tuple, set, frozenset}
-DECIMAL = re.compile(r"[+-]?[0-9]{1,4000}")  # Python reads no longer ones
+DECIMAL = re.compile(r"[+-]?[0-9]{1,4000}")  # int() has a limit of 4300 digits
 
 
 class Judgements(NamedTuple):
@@ -29,7 +29,7 @@ class Judgements(NamedTuple):
     n_docs: Ints  # (Q,) documents
     pair_query: Ints  # (P,) query of each (document, subtopic) pair
     pair_doc: Ints  # (P,) its document, a position in the query
-    pair_key: Ints  # (P,) its subtopic: in one query, a smaller key is an earlier subtopic
+    pair_key: Ints  # (P,) its subtopic, as a key that sorts the subtopics of a query
     kept: NDArray[np.bool_] | None = None  # (sum of matrix rows,) False for rows of padding
     n_rows: Ints | None = None  # (Q,) rows of each matrix, padding included
 
@@ -53,7 +53,7 @@ def read_judgements(references: Any, *, int_ids: bool, start: int) -> Judgements
 
 
 def _read_mappings(rows: list[Any], int_ids: bool, start: int) -> Judgements:
-    """Flatten {document: subtopics} mappings, or rows of the columns `doc_ids`, `subtopics`."""
+    """Flatten {document: subtopics} mappings, or rows with columns `doc_ids` and `subtopics`."""
     if all("doc_ids" not in row for row in rows):
         docs, subsets = rows, [row.values() for row in rows]
     else:
@@ -65,7 +65,7 @@ def _read_mappings(rows: list[Any], int_ids: bool, start: int) -> Judgements:
     subtopics = _checked_subsets(subtopics, n_docs, start)
     n_labels = np.fromiter(map(len, subtopics), np.int64, len(subtopics))
     labels = _checked_labels(list(chain.from_iterable(subtopics)), n_docs, n_labels, start)
-    table = {label: code for code, label in enumerate(set(labels))}  # in whatever order
+    table = {label: code for code, label in enumerate(set(labels))}  # in any order
     codes = np.fromiter(map(table.__getitem__, labels), np.int64, len(labels))
     return _judgements(_string_array(ids), n_docs, n_labels, codes, list(table))
 
@@ -97,7 +97,7 @@ def _checked_subsets(subtopics: list[Any], n_docs: Ints, start: int) -> list[Any
 
 
 def _checked_ids(ids: list[Any], n_docs: Ints, int_ids: bool, start: int) -> list[str]:
-    """Document ids as strings; ints are taken where `int_ids`."""
+    """Document ids as strings; ints are accepted if `int_ids` is true."""
     if all_strings(ids):
         return ids
     queries, _ = runs(n_docs)
@@ -152,9 +152,9 @@ def _read_table(table: pa.Table, int_ids: bool, start: int) -> Judgements:
 
 
 def _flat_lists(lists: Any, start: int, *outer: Ints) -> tuple[pa.Array, Ints]:
-    """Values and lengths of an Arrow list array; no null passes.
+    """Values and lengths of an Arrow list array; nulls are refused.
 
-    `outer`: where the lists are themselves in lists, the lengths of those.
+    `outer`: if the lists are themselves elements of lists, the lengths of the outer lists.
     """
     lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
     if pa.types.is_fixed_size_list(lists.type):
@@ -185,10 +185,9 @@ def _is_string(kind: pa.DataType) -> bool:
 def _judgements(
     ids: pa.Array, n_docs: Ints, n_labels: Ints, codes: Ints, table: list[Any]
 ) -> Judgements:
-    """Put labels, given as codes of `table`, in ascending order.
+    """Turn labels, given as indices in `table`, into keys that order them within each query.
 
-    In a query whose labels are all decimal integers they are ordered as numbers, else by UTF-8
-    bytes.
+    A query's labels are ordered as numbers if all are decimal integers, else by UTF-8 bytes.
     """
     doc = np.arange(int(n_docs.sum())).repeat(n_labels)
     query = np.arange(len(n_docs)).repeat(n_docs)[doc]
@@ -214,7 +213,7 @@ def _ranks(values: list[Any], key: Any) -> Ints:
 
 
 def _read_matrices(matrices: NDArray[Any], start: int) -> Judgements:
-    """Flatten a (Q, n, T) array of 0, 1 and, in rows and columns of padding, -100."""
+    """Flatten a (Q, n, T) array of 0 and 1, with -100 in rows and columns of padding."""
     if matrices.ndim != 3 or matrices.dtype.kind not in "if":
         got = Plain(f"{matrices.dtype} of shape {matrices.shape}")
         rule = "be signed ints or floats, documents x subtopics for each query"
@@ -237,7 +236,7 @@ def _read_matrices(matrices: NDArray[Any], start: int) -> Judgements:
 def _without_padding(
     matrices: NDArray[Any], ones: NDArray[np.bool_], start: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The ones outside rows and columns of padding, and the rows that are documents."""
+    """Masks: the cells that are 1, outside of padding, and the rows that are documents."""
     padding = matrices == PADDING
     wrong = ~(padding | ones | (matrices == 0))
     _refuse_cell("hold 0, 1, or -100 in rows and columns of padding", wrong, matrices, start)
@@ -291,5 +290,5 @@ def _string_array(ids: list[str]) -> pa.Array:
 
 
 def _as_list(values: Any) -> Any:
-    """An array as a list, the rest as it is."""
+    """An array as a list; any other value unchanged."""
     return values.tolist() if hasattr(values, "tolist") else values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rankings meet judgements: each ranking as positions among the reference documents of its query."""
+"""Match rankings with judgements: each ranking as positions among its query's reference documents."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from .rankings import Rankings
 
 Ints = NDArray[np.integer[Any]]
 
-FEW = 4096  # cells of a table of labels that is small beside any batch
+FEW = 4096  # cells of a table small enough for a batch of any size
 FLOATS = "scores must be floats"
 
 
@@ -25,13 +25,13 @@ def meet(rankings: Rankings, judgements: Judgements, *, start: int, has_ids: boo
     """Flat queries: each ranking as positions among its reference documents.
 
     Args:
-        rankings: of some queries.
-        judgements: of the same queries.
+        rankings: the rankings of some queries.
+        judgements: the judgements of the same queries.
         start: number of queries before these; errors count on from it.
-        has_ids: whether the queries have ids, by which rows are compared.
+        has_ids: whether the queries have ids; rows of one id are then compared.
     Raises:
-        ValueError: an id or position twice, a position or a number of scores that does not fit the
-            documents, a NaN.
+        ValueError: an id or position that occurs twice; a position outside the documents, or another
+            number of scores than documents; a NaN.
     """
     n_ranked, tied = rankings.n_ranked, np.zeros(len(rankings.values), bool)
     ranked_ids = rankings.values if isinstance(rankings.values, pa.Array) else None
@@ -42,7 +42,7 @@ def meet(rankings: Rankings, judgements: Judgements, *, start: int, has_ids: boo
             raise ValueError(
                 message("references", "name documents", Plain("a matrix"), start, hint)
             )
-        _, id_rank = runs(judgements.n_docs)  # rows are in order of id by definition
+        _, id_rank = runs(judgements.n_docs)  # a later row counts as a larger id
     else:
         order, twice = order_docs(docs, judgements.n_docs)
         id_rank = np.empty(len(docs), np.int64)
@@ -95,7 +95,7 @@ def _queries(
 def _number(query: Ints, key: Ints, queries: int) -> tuple[Ints, Ints]:
     """Number the distinct keys of each query from 0, ascending, and count them."""
     width = int(key.max(initial=0)) + 1
-    if queries * width > 64 * len(key) + FEW:  # few of many labels in each query
+    if queries * width > 64 * len(key) + FEW:  # each query has few of the many labels
         distinct, index = np.unique(query * width + key, return_inverse=True)
         count = np.bincount(distinct // width, minlength=queries)
         return index - starts(count)[query], count
@@ -106,7 +106,7 @@ def _number(query: Ints, key: Ints, queries: int) -> tuple[Ints, Ints]:
 
 
 def _check_positions(rankings: Rankings, judgements: Judgements, start: int) -> Ints:
-    """Positions among the documents; rows of padding do not count."""
+    """Check positions among matrix rows; return positions among documents, not counting padding."""
     n_rows, kept = _matrix_rows(judgements)
     query, _ = runs(rankings.n_ranked)
     positions = rankings.values.astype(np.int64)
@@ -131,7 +131,7 @@ def _check_positions(rankings: Rankings, judgements: Judgements, start: int) -> 
 def _sort_scores(
     rankings: Rankings, judgements: Judgements, id_rank: Ints, start: int
 ) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Rankings by score, the larger id first among equal scores, and where those are."""
+    """Rankings by score, equal scores by larger id first; their lengths; and where scores are tied."""
     n_rows, kept = _matrix_rows(judgements)
     for i in np.flatnonzero(rankings.n_ranked != n_rows)[:1].tolist():
         rule = f"have one score for each of the {n_rows[i]} documents"
@@ -154,7 +154,7 @@ def _sort_scores(
 
 
 def _sort_rows(scores: NDArray[Any], id_rank: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """`_sort_scores` where all queries have as many documents: a stable sort, larger ids first."""
+    """`_sort_scores` if all queries have equally many documents: a stable sort, larger ids first."""
     by_id = np.empty(scores.shape, np.int64)
     column = np.arange(scores.shape[1])[None]
     np.put_along_axis(by_id, scores.shape[1] - 1 - id_rank.reshape(scores.shape), column, axis=1)
@@ -167,7 +167,7 @@ def _sort_rows(scores: NDArray[Any], id_rank: Ints) -> tuple[Ints, NDArray[np.bo
 
 
 def _matrix_rows(judgements: Judgements) -> tuple[Ints, NDArray[np.bool_]]:
-    """Rows that a prediction may speak of, and which of them are documents."""
+    """(Q,) number of rows that predictions can refer to, and which of these rows are documents."""
     if judgements.kept is None or judgements.n_rows is None:
         return judgements.n_docs, np.ones(int(judgements.n_docs.sum()), bool)
     return judgements.n_rows, judgements.kept

@@ -14,7 +14,7 @@ from .common_checks import (
 from .common_figures import Asked, key_of, parse_figures
 from .scoring import DEFAULT, FIGURES, PROTOCOLS
 
-DEEPEST = 1_000_000  # ERR-IA sums its largest possible value rank by rank
+DEEPEST = 1_000_000  # ERR-IA's normalisation is a sum over all ranks to the depth
 ALPHA = 0.5  # Clarke et al., SIGIR 2008, and every TREC Web Track
 
 
@@ -31,22 +31,22 @@ class Options(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Those of the result."""
+        """The keys of the result."""
         return tuple(key_of(*asked) for asked in self.figures)
 
     @property
     def in_order(self) -> bool:
-        """Whether figures depend on the order of the queries: none does."""
+        """Whether figures depend on the order of the queries: never."""
         return False
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """Those of the figures, the largest first; those of `k` where no figure has one."""
+        """The depths of the figures, largest first; `k` if no figure has a depth."""
         return tuple(sorted({k for _, k in self.figures if k}, reverse=True)) or self.k
 
     @property
     def signature(self) -> str:
-        """What names the figures."""
+        """The options as they stand in `metric.signature`."""
         alpha = "" if self.protocol == "recipe" else f"|alpha:{self.alpha}"
         patient = any(row in ("NRBP", "nNRBP") for row, _ in self.figures)
         return f"protocol:{self.protocol}{alpha}{f'|beta:{self.beta}' if patient else ''}"
@@ -64,7 +64,7 @@ def check_options(
     """Check the options of `compute`; `alpha` None becomes 0.5.
 
     Raises:
-        ValueError: a value out of its range, or one that the protocol does not take.
+        ValueError: a value out of its range, or one that the protocol does not allow.
         TypeError: a value of a wrong type.
     """
     check_choice("protocol", protocol, PROTOCOLS)

@@ -14,21 +14,21 @@ Ints = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Queries(Rows):
-    """Q queries; what belongs to one query is one run of the flat arrays, in input order.
+    """Q queries; in each flat array, the values of one query are one run, in input order.
 
-    A document is named by its position among the reference documents of its query.
+    Documents are given as positions among the reference documents of their query.
     """
 
     n_docs: Ints  # (Q,) reference documents
     n_subtopics: Ints  # (Q,) subtopics that at least one of them covers
     n_pairs: Ints  # (Q,) (document, subtopic) pairs
     n_ranked: Ints  # (Q,) documents in the ranking
-    id_rank: Ints  # (sum n_docs,) place of each document's id, smallest first
-    pair_doc: Ints  # (sum n_pairs,) document of each pair; a pair may stand twice
+    id_rank: Ints  # (sum n_docs,) place of each document's id in ascending order, from 0
+    pair_doc: Ints  # (sum n_pairs,) document of each pair; pairs may repeat
     pair_subtopic: Ints  # (sum n_pairs,) its subtopic, from 0 in ascending order
-    ranking: Ints  # (sum n_ranked,) best first, the larger id first among equal scores; -1 unjudged
-    tied: NDArray[np.bool_]  # (sum n_ranked,) its score is that of the document one rank above
-    id_hash: NDArray[np.uint64]  # (Q,) of the ids of its documents; 0 where rows are not compared
+    ranking: Ints  # (sum n_ranked,) best first, of equal scores the larger id; -1 if unjudged
+    tied: NDArray[np.bool_]  # (sum n_ranked,) whether the document one rank above scores the same
+    id_hash: NDArray[np.uint64]  # (Q,) hash of its documents' ids; 0 if rows are not compared
 
     LENGTHS: ClassVar = {
         "id_rank": "n_docs",
@@ -46,10 +46,10 @@ class Queries(Rows):
         return cls(none, none, none, none, none, none, none, none, no_ties, no_hash)
 
     def fingerprints(self) -> list[bytes]:
-        """One for each query; two are equal if all that is scored of them is, and their ids are."""
+        """Bytes for each query, equal for two queries if their ids and all that is scored are."""
         query = np.arange(len(self)).repeat(self.n_pairs)
         pairs = np.stack([query, self.pair_subtopic, self.pair_doc])
-        query, subtopic, doc = np.unique(pairs, axis=1)  # in one order, none twice
+        query, subtopic, doc = np.unique(pairs, axis=1)  # sorted, without repeats
         count = np.bincount(query, minlength=len(self))
         in_order = replace(self, n_pairs=count, pair_doc=doc, pair_subtopic=subtopic)
         return super(Queries, in_order).fingerprints()
@@ -66,7 +66,7 @@ def most_subtopics(queries: Queries) -> Ints:
 
 
 def has_ties(queries: Queries, depth: int) -> NDArray[np.bool_]:
-    """(Q,) bool, whether equal scores reach a rank within `depth`."""
+    """(Q,) bool, whether a document within rank `depth` has the same score as another."""
     query = np.arange(len(queries.n_ranked)).repeat(queries.n_ranked)
     rank = np.arange(len(query)) - starts(queries.n_ranked).repeat(queries.n_ranked)
     return np.bincount(query[queries.tied & (rank <= depth)], minlength=len(queries.n_docs)) > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions of `search_diversity`: ids, positions or scores, one row a query."""
+"""Predictions of `search_diversity`: ids, positions or scores, one row per query."""
 
 from itertools import chain
 from typing import Any, NamedTuple
@@ -13,13 +13,13 @@ from .common_checks import InputTypeError, Plain, message
 
 Ints = NDArray[np.integer[Any]]
 
-EXACT = 2**53  # float64 holds every int up to here
+EXACT = 2**53  # float64 holds every int up to this one exactly
 
 
 class Rankings(NamedTuple):
     """Rankings of some queries, flat."""
 
-    kind: str | None  # "ids", "positions" or "scores"; None if no row holds anything
+    kind: str | None  # "ids", "positions" or "scores"; None if all rows are empty
     n_ranked: Ints  # (Q,) length of each row
     values: Any  # (sum n_ranked,) an Arrow string array, ints or floats
 
@@ -66,7 +66,7 @@ def _row(row: Any, query: int) -> Any:
 
 
 def _kind(rows: list[Any], start: int) -> str | None:
-    """The kind of all rows, which is read from each; None if no row holds anything."""
+    """The kind that all rows have; None if all rows are empty."""
     kind = None
     for query, row in enumerate(rows, start):
         found = _kind_of_row(row, query)

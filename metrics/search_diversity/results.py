@@ -16,11 +16,11 @@ from .scoring import Floats, mean
 
 
 def result(parts: Iterable[Queries], options: Options) -> tuple[dict[str, Any], int]:
-    """Every figure asked for and what else the options ask for; and the number of queries.
+    """What `compute` returns under these options, and the number of queries.
 
     Raises:
-        ValueError: no queries, or none whose ranking names a document of its reference; a document
-            whose gain is no float64.
+        ValueError: no queries, or no ranking that names a document of its reference; a document
+            whose gain float64 cannot hold.
     """
     columns, tied = _columns(parts, options)
     judged = np.concatenate(columns[f"Judged@{options.depths[0]}"])
@@ -38,7 +38,7 @@ def result(parts: Iterable[Queries], options: Options) -> tuple[dict[str, Any], 
 
 
 def _columns(parts: Iterable[Queries], options: Options) -> tuple[dict[str, list[Floats]], int]:
-    """Figures of every query, in parts, and the number of queries whose top has equal scores."""
+    """Figures of every query, in parts, and the number of queries with equal scores in their top."""
     columns: dict[str, list[Floats]] = {}
     queries = tied = ranked = judged = 0
     for part in parts:
@@ -60,7 +60,7 @@ def _columns(parts: Iterable[Queries], options: Options) -> tuple[dict[str, list
 
 
 def _check_recipe(queries: Queries, options: Options, start: int) -> None:
-    """Refuse a document whose gain 2^m - 1 is no float64."""
+    """Refuse a document whose gain 2^m - 1 is too large for float64."""
     if options.protocol == "recipe" and queries.n_subtopics.max(initial=0) > 1023:
         most = most_subtopics(queries)
         for query in np.flatnonzero(most > 1023)[:1].tolist():
@@ -69,7 +69,7 @@ def _check_recipe(queries: Queries, options: Options, start: int) -> None:
 
 
 def _warn(judged: Floats, tied: int, depth: int) -> None:
-    """Warn of ties that the protocol had to break, and of documents nobody judged."""
+    """Warn of ties that the protocol had to break, and of unjudged documents."""
     if tied > 0.01 * len(judged):
         warn(
             f"{tied} of {len(judged)} queries have equal scores within rank {depth}; "

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diversity figures of rankings against subtopic judgements. Needs numpy only.
 
-A new figure is a function and a row of `FIGURES`, made from the parts of a block of Q queries: `gains`
-and `ideal`, the gain at each of K ranks of the rankings and of the ideal ones; `stops`, the chances
-that a user stops there; `covers`, (T, K, Q), the T subtopics of the document at each rank. `Block` in
-blocks.py has them all.
+A new figure is a function and a row of `FIGURES`, computed from a `Block` (blocks.py) of Q queries.
+Its parts: `gains` and `ideal`, the gain at each of K ranks, of the rankings and of the ideal ones;
+`stops`, the chance that a user stops at each rank; `covers`, (T, K, Q), which of the T subtopics
+the document at each rank covers.
 """
 
 import math
@@ -23,7 +23,7 @@ PROTOCOLS = ("standard", "released", "recipe")
 
 
 class Figure(NamedTuple):
-    """A figure, the mean of one value a query."""
+    """A figure: the mean of one value per query."""
 
     greater_is_better: bool
     protocols: Mapping[str, Callable[[Any, int], Floats]]  # (block, k) -> (Q,) values
@@ -91,7 +91,7 @@ def ndcg(gains: Floats, ideal: Floats, *, k: int) -> Floats:
 
 
 def err_ia(gains: Floats, n_subtopics: Ints, alpha: float, *, k: int) -> Floats:
-    """ERR-IA at depth k, as TREC's ndeval normalises it from rank 2 on, here at every depth.
+    """ERR-IA at depth k, normalised at every depth as TREC's ndeval does from depth 2 on.
 
     ERR-IA@k = [sum_{i<=k} g_i / i] / [S sum_{i<=k} (1 - alpha)^(i-1) / i]
 
@@ -272,7 +272,8 @@ def judged(found: Bools, n_ranked: Ints, *, k: int) -> Floats:
     """Share of the top k that are reference documents.
 
     Args:
-        found: (K, Q) bool, whether the document at each rank is one; False past the end.
+        found: (K, Q) bool, whether the document at each rank is a reference document; False past
+            the end of a ranking.
         n_ranked: (Q,) int, length of each ranking.
         k: depth, >= 1.
     Returns:

@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 import evaluate
 
-# evaluate copies a script with the files that it imports itself, so those of other files too.
+# evaluate copies a script with only the files that it imports itself: so import them all here.
 from .blocks import figures_of_queries
 from .common_arrays import is_array
 from .common_checks import check_choice
@@ -36,7 +36,7 @@ _DESCRIPTION = """\
 Scores search result diversification: a query has several subtopics, and the top of its ranking
 should cover them. Reports alpha-NDCG, ERR-IA and subtopic recall at 5 and 10 under one of three
 named protocols, which give different figures for the same ranking: "standard" is TREC's ndeval,
-"released" the code that MA4DIV published, "recipe" the benchmark description.
+"released" the code published with MA4DIV, "recipe" the text of the benchmark description.
 """
 
 _CITATION = """\
@@ -83,51 +83,52 @@ none; the ranking is b, a, x, c:
     recipe    0.6547 0.3333
 
 Inputs:
-    predictions, one row a query, all rows of one kind, which is read from their type:
+    predictions, one row per query, all of one kind, which is read from their type:
     - ids: lists of str, best first, none twice. An id that is not in the reference is unjudged: it
       keeps its rank and gains nothing.
     - positions: lists of int, positions in the reference's documents, best first, none twice.
     - scores: floats aligned with the reference's documents, higher is better.
-    references, one a query:
-    - a mapping document -> list of subtopics, all judged documents, also those without subtopics;
-    - a row of the loaders' columns, {"doc_ids": [...], "subtopics": [[...], ...]};
+    references, one per query:
+    - a mapping document -> list of subtopics, of all judged documents, also those without any;
+    - a row of a dataset, {"doc_ids": [...], "subtopics": [[...], ...]};
     - with scores or positions, a 0/1 matrix documents x subtopics, or a (Q, n, T) array of them;
       rows and columns of -100 are padding;
-    - in place of the list, a `datasets.Dataset` or an Arrow table with the columns doc_ids and
+    - instead of a list, a `datasets.Dataset` or an Arrow table with the columns doc_ids and
       subtopics.
 
-    query_ids, optional, one str or int for each row, of all rows or of none: rows that repeat an id
-    with the same documents, ranking and labels count once, with one warning; another row is an
-    error.
+    query_ids, optional: one str or int for each row, for all rows or for none. Rows that repeat an
+    id with the same documents, ranking and labels count once, with one warning; an id with two
+    different rows is an error.
 
 Options of compute:
-    protocol (str): "standard", "released" or "recipe"; None is the config name, or "standard".
-    alpha (float): redundancy penalty from 0 to 1; None is 0.5. "recipe" takes none. ERR-IA uses it
-        in "standard" only.
-    beta (float): patience from 0 to 1, 0.5, of NRBP and nNRBP.
-    k (int or several): depths, (5, 10), at most 1,000,000.
-    figures (str or several): the keys wanted, as ("ERR-IA@20", "NRBP"); a name without its depth is
-        taken at every k. None is alpha-NDCG, ERR-IA and S-recall at every k. Under "standard" there
-        are also alpha-DCG@k, nERR-IA@k, NRBP, nNRBP, MAP-IA and P-IA@k.
+    protocol (str): "standard", "released" or "recipe"; None means the config name, or "standard".
+    alpha (float): redundancy penalty from 0 to 1; None means 0.5. Not allowed in "recipe"; ERR-IA
+        uses it in "standard" only.
+    beta (float): patience of NRBP and nNRBP, from 0 to 1; default 0.5.
+    k (int or several): depths, at most 1,000,000; default (5, 10).
+    figures (str or several): the keys wanted, such as ("ERR-IA@20", "NRBP"); a name without its depth
+        means every k. None: alpha-NDCG, ERR-IA and S-recall at every k. "standard" also has
+        alpha-DCG@k, nERR-IA@k, NRBP, nNRBP, MAP-IA and P-IA@k.
     per_query (bool): add `per_query`, {"alpha-NDCG@10": [...], ..., "Judged@10": [...]} in input
         order; Judged@k is the share of the top k that is in the reference, None for an empty
         ranking; with "query_ids" if they were given.
-    confidence_level (float): add `confidence_interval`, {key: [low, high]} over queries, as 0.95;
-        needs scipy. None, no intervals.
-    n_resamples (int): resamples of the bootstrap, 9999. random_state (int): their seed, 0.
+    confidence_level (float): for example 0.95, to add `confidence_interval`, {key: [low, high]} over
+        queries; needs scipy. None: no intervals.
+    n_resamples (int): resamples of the bootstrap; default 9999.
+    random_state (int): their seed; default 0.
 
 Returns:
     A dict of Python floats, higher is better. A query without a covered subtopic scores 0.
-    alpha-NDCG@10, alpha-NDCG@5: gain over the gain of the ideal ranking of all reference documents;
-        from 0, mostly below 1: the ideal ranking is found greedily and can be beaten.
-    ERR-IA@10, ERR-IA@5: expected reciprocal rank over the subtopics; from 0 to 1 (but for the last
-        digit), above 1 possible under "released".
+    alpha-NDCG@10, alpha-NDCG@5: discounted gain over that of the ideal ranking of all reference
+        documents; from 0, mostly below 1: the ideal ranking is found greedily and can be beaten.
+    ERR-IA@10, ERR-IA@5: expected reciprocal rank over the subtopics; from 0 to 1 (up to
+        rounding); values above 1 are possible under "released".
     S-recall@10, S-recall@5: share of the subtopics that the top k covers, from 0 to 1.
-    `metric.greater_is_better[key]` tells the direction; `metric.signature` names the figures.
+    `metric.greater_is_better[key]` is the direction; `metric.signature` says how figures were made.
 
 Raises:
-    ValueError: a value against these rules; the message names the argument, the rule, the value
-        and the query, counted from 0 over all that was added. What was added before still counts.
+    ValueError: a value that breaks these rules; the message names the argument, the rule, the value
+        and the query, counted from 0 over all that was added. Rows added before are kept.
     TypeError: an argument of a wrong type.
 
 Warns:
@@ -140,7 +141,7 @@ Examples:
     >>> metric.compute(predictions=[[0.4, 0.9, 0.1, 0.2]], references=[judged], k=2)["S-recall@2"]
     0.6666666666666666
 
-    The same with a matrix, documents x subtopics:
+    The same with a matrix of documents x subtopics:
 
     >>> matrix = [[1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]]
     >>> metric.compute(predictions=[[0.4, 0.9, 0.1, 0.2]], references=[matrix], k=2)["S-recall@2"]
@@ -180,7 +181,7 @@ def _features() -> list[datasets.Features]:
 
 
 class SearchDiversity(RankingMetric):
-    """Coverage of subtopics by the top of each ranking, under a named protocol."""
+    """How well the top of each ranking covers its query's subtopics, under a named protocol."""
 
     ROWS = Queries
     FIGURES = FIGURES
@@ -222,7 +223,7 @@ class SearchDiversity(RankingMetric):
     ) -> dict[str, Any] | None:
         """Score how the rankings of all queries, added before or given here, cover subtopics.
 
-        If it raises, what was added before stays. Processes other than process 0 get None.
+        If it raises, the rows added before are kept. Processes other than process 0 get None.
         """
         options = self.check_options(
             protocol=protocol,
@@ -238,23 +239,23 @@ class SearchDiversity(RankingMetric):
         return self._run(options, predictions, references, query_ids)
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
-        """For `Trainer`: the scores of a batch with the last axis of its labels.
+        """For `Trainer`: the scores of a batch, and the length of the last axis of its labels.
 
-        With it, `compute_metrics` refuses labels that Trainer has broadcast.
+        From this length `compute_metrics` sees, and refuses, labels that Trainer has broadcast.
 
         Args:
-            logits: (B, n) float tensor, or several outputs of a model, of which it is the first.
+            logits: (B, n) float tensor, or several outputs of a model, the first being this tensor.
             labels: (B, n, T) tensor of 0, 1 and, as padding, -100; signed ints or floats; n may
                 differ from batch to batch, T may not.
         Returns:
-            (the scores, (B,) int64 tensor of T), for `compute_metrics`.
+            (the scores, (B,) int64 tensor filled with T), for `compute_metrics`.
         Raises:
             ValueError: tensors of another shape or type.
         """
         return scores_and_width(logits, labels)
 
     def check_options(self, **options: Any) -> Options:
-        """The checked options of `compute`; the config names the protocol if they do not."""
+        """The checked options of `compute`; protocol None becomes the config name, or "standard"."""
         if options["protocol"] is None:
             options["protocol"] = "standard" if self.config_name == "default" else self.config_name
         return check_options(**options)
@@ -266,9 +267,9 @@ class SearchDiversity(RankingMetric):
         return read_batch(predictions, references, kind=kind, start=start, has_ids=has_ids)
 
     def read_evaluation(self, outputs: Any, labels: Any, *, start: int) -> Iterable[Rows]:
-        """Check a batch of an evaluation of `Trainer`, scores and their matrices of labels."""
+        """Check a batch from `Trainer`: scores, and matrices of labels."""
         return read_evaluation(outputs, labels, start=start)
 
     def score(self, parts: Iterable[Any], options: Any) -> tuple[dict[str, Any], int]:
-        """The result of the rows, part by part, and their number."""
+        """The result for the rows, scored part by part, and their number."""
         return result(parts, options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `Trainer` gives: scores and labels of an evaluation, batch by batch."""
+"""Input from `Trainer`: scores and labels of an evaluation, batch by batch."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,16 +14,16 @@ from .queries import Queries
 
 
 def scores_and_width(logits: Any, labels: Any) -> Any:
-    """The scores of a batch, and for each row the last axis of its labels.
+    """The scores of a batch, and for each row the length of the last axis of its labels.
 
-    Trainer broadcasts a batch of labels whose last axis is 1 over those of other batches. Nothing
-    in the labels shows it afterwards.
+    Trainer broadcasts labels whose last axis has length 1 to the width of other batches, and nothing
+    in the labels shows this afterwards.
 
     Args:
-        logits: (B, n) float tensor, or several outputs of a model, of which it is the first.
+        logits: (B, n) float tensor, or several outputs of a model, the first being this tensor.
         labels: (B, n, T) tensor of 0, 1 and, as padding, -100; signed ints or floats.
     Returns:
-        (the scores, (B,) int64 tensor of T).
+        (the scores, (B,) int64 tensor filled with T).
     """
     logits = first_output(logits)
     if labels is None:  # Trainer.predict without labels
@@ -45,15 +45,16 @@ def scores_and_width(logits: Any, labels: Any) -> Any:
 
 
 def read_evaluation(outputs: Any, labels: Any, *, start: int) -> Iterator[Queries]:
-    """Queries out of a batch that Trainer calls `compute_metrics` with.
+    """Check a batch that Trainer passes to `compute_metrics`, and flatten its queries.
 
     Args:
-        outputs: what `scores_and_width` gave, or (B, n) scores, or several outputs, of which they
-            are the first.
+        outputs: what `scores_and_width` returned, or (B, n) scores, or several outputs, scores
+            first.
         labels: (B, n, T) of 0, 1 and, as padding, -100.
-        start: queries of this evaluation before these; errors count on from it.
+        start: number of queries before these in the evaluation; errors count on from it.
     Raises:
-        ValueError: a batch whose labels had another last axis; what `read_batch` refuses.
+        ValueError: labels whose last axis had another length in another batch; what `read_batch`
+            refuses.
     """
     scores = first_output(outputs)
     _check_arrays(scores, labels)
@@ -71,12 +72,12 @@ def _check_arrays(scores: Any, labels: Any) -> None:
 
 
 def _refuse_broadcast(widths: Any, labels: Any, start: int) -> None:
-    """Refuse rows whose labels had another last axis before Trainer put the batches together."""
+    """Refuse rows whose labels had another width before Trainer joined the batches."""
     if not is_array(widths):
-        return  # another output of the model, as below
+        return  # an output of the model itself: the hook is not in use
     widths = to_numpy(widths)
     if widths.ndim != 1 or widths.dtype.kind != "i" or len(widths) != len(labels):
-        return  # another output of the model: the hook is not in use
+        return  # likewise an output of the model
     for query in np.flatnonzero(widths != labels.shape[2])[:1].tolist():
         hint = "pad the last axis of all labels to one length with -100"
         rule = f"have {labels.shape[2]} columns as in other batches"
