@@ -60,8 +60,8 @@ def check_options(
     if protocol != "standard" and ties != "optimistic":
         rule = f"be None or 'optimistic' under protocol {protocol!r}"
         raise ValueError(message("ties", rule, ties, hint="protocol 'standard' takes every rule"))
-    per_query, interval = check_reporting(**reporting)
     figures = asked_figures(check_depths("ndcg_k", ndcg_k), check_depths("recall_k", recall_k))
+    per_query, interval = check_reporting(**reporting)
     if interval and protocol == "released":
         hint = "its MRR and NDCG are no means over queries"
         rule = "be None under protocol 'released'"
