@@ -23,7 +23,8 @@ SIBLING_IMPORT = re.compile(r"^(from \.?)(\w+)(?= import )", re.MULTILINE)
 def expected_copies() -> dict[Path, bytes]:
     """What each copy must hold, by path."""
     copies = {}
-    for folder in sorted(path.parent for path in METRICS.glob("*/requirements.txt")):
+    folders = [path for path in sorted(METRICS.iterdir()) if (path / f"{path.name}.py").exists()]
+    for folder in folders:
         for users, sources in ((folder, COMMON), (folder / "space", COMMON / "space")):
             for name in needed(users, sources):
                 copies[users / f"{PREFIX}{name}.py"] = copied(sources / f"{name}.py")

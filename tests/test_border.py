@@ -158,7 +158,7 @@ def test_a_refused_compute_then_the_right_one(quoter_rank):
 
 
 PROCESS = """
-import json, sys
+import json, pickle, sys
 import evaluate
 path, home, rank, route, rows = sys.argv[1:]
 metric = evaluate.load(
@@ -168,7 +168,9 @@ rows = json.loads(rows)
 given = rows.pop() if route == "given" else {}
 for batch in rows:
     metric.add_batch(**batch)
-print(json.dumps(metric.compute(**given, per_query=True)))
+result = metric.compute(**given, per_query=True)
+pickle.loads(pickle.dumps(metric))  # nothing of the round is left open
+print(json.dumps(result))
 """
 
 
@@ -283,6 +285,13 @@ def test_citation_and_description(name):
 
 def sources(name):
     return [ROOT / "metrics" / name / file for file in modules(name)]
+
+
+@every
+def test_the_script_imports_every_file_of_its_folder(name):
+    """evaluate copies no other: a file that only another one imports would be missing."""
+    folder = ROOT / "metrics" / name
+    assert set(modules(name)) == {path.name for path in folder.glob("*.py")} - {"__init__.py"}
 
 
 @both

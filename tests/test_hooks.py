@@ -26,6 +26,9 @@ EVALUATIONS = {
     "batches of dicts": lambda scores, labels: ([{}], [{}]),
     "other numbers of batches": lambda scores, labels: ([scores, scores], [labels]),
     "flat scores": lambda scores, labels: (scores[0], labels),
+    "labels of no dimension": lambda scores, labels: (scores, np.array(3)),
+    "ranks and ragged labels": lambda scores, labels: (np.ones((2, 2), int), [[1], [1, 2]]),
+    "ranks and one label": lambda scores, labels: (np.ones((2, 2), int), np.array(3)),
     "masked scores": lambda scores, labels: (np.ma.masked_array(scores), labels),
 }
 
@@ -38,6 +41,20 @@ def test_refused_evaluations(name, case):
     with pytest.raises(BOTH, match="`.+` must .+, got .+"):
         metric.compute_metrics(eval_pred)
     assert metric.compute_metrics((SCORES[name], LABELS[name]))
+
+
+@both
+@pytest.mark.parametrize("value", ["no", 1, np.array([True, False])], ids=str)
+def test_refused_compute_result(name, value):
+    with pytest.raises(BOTH, match="`compute_result` must be a bool, got "):
+        load(name).compute_metrics((SCORES[name], LABELS[name]), compute_result=value)
+
+
+def test_golds_in_lists_and_in_arrays_of_objects():
+    metric, scores = load("quoter_rank"), SCORES["quoter_rank"]
+    expected = metric.compute_metrics((scores, np.array([0, 1])))
+    for labels in ([0, 1], np.array([0, 1], object), [np.int64(0), 1]):
+        assert metric.compute_metrics((scores, labels)) == expected
 
 
 HOOKED = {

@@ -98,12 +98,16 @@ def test_compare_has_them_too():
 
 
 @every
-@pytest.mark.parametrize("option", ["k3", "protokol", "predictions", "references", "query_ids"])
+@pytest.mark.parametrize("option", ["k3", "kwargs", "predictions", "references", "query_ids"])
 def test_unknown_options_are_refused(name, option):
     with pytest.raises(TypeError) as caught:
         load(name, **{option: 3})
     assert f"got an unexpected keyword argument '{option}'; its options are " in str(caught.value)
-    assert str(caught.value).endswith(("random_state", "correction"))
+    named = str(caught.value).partition("its options are ")[2].split(", ")
+    defaults = {**type(load(name)).compute.__kwdefaults__, "correction": "holm"}
+    assert named[-1] in ("random_state", "correction")
+    for option in named:
+        load(name, **{option: defaults[option]})
 
 
 @every

@@ -41,6 +41,15 @@ for case, ids in conflicts.items():
     metric.add_batch(**rows, query_ids=[[0, 1], [2, 3]][process])
     found[case].append(tried(metric))
 
+metric = made("added and given")
+if process:
+    metric.add_batch(**rows, query_ids=[0, 1])
+    found["added and given"] = [tried(metric)]
+else:
+    found["added and given"] = [tried(metric, **rows, query_ids=[1, 2])]
+metric.add_batch(**rows, query_ids=[[0, 1], [2, 3]][process])
+found["added and given"].append(tried(metric))
+
 remove = os.remove
 
 def slow(path):
@@ -83,6 +92,7 @@ DROPPED = "; the rows of all processes are dropped: add them again"
         ("str and int", "be all str or all int"),
         ("ids in 1 only", "be given for all queries or for none"),
         ("two queries of one id", "name one query each, got 1 at query 2"),
+        ("added and given", "name one query each, got 1 at query 3"),
     ],
 )
 def test_ids_in_conflict_end_the_round_of_all_processes(results, name, case, message):

@@ -182,6 +182,32 @@ def test_other_documents_of_the_same_pattern_are_another_row(case, way):
     assert len(metric) == 1
 
 
+EMPTY = {
+    "ranking": ([], {"a": ["1"]}),
+    "reference": (["a"], {}),
+    "both": ([], {}),
+}
+
+
+@pytest.mark.parametrize("case", EMPTY)
+@pytest.mark.parametrize("neighbour", [0, 1, 4095])
+def test_a_row_is_the_same_beside_any_other(case, neighbour):
+    """Whatever stands in the same batch, or in the same part of a large one."""
+    ranking, documents = EMPTY[case]
+    metric = load("search_diversity")
+    others = {"predictions": [["b"]] * neighbour, "references": [{"b": ["1"]}] * neighbour}
+    metric.add_batch(
+        predictions=[ranking, *others["predictions"]],
+        references=[documents, *others["references"]],
+        query_ids=list(range(neighbour + 1)),
+    )
+    metric.add_batch(predictions=[["b"]], references=[{"b": ["1"]}], query_ids=[-1])
+    _, warned = recorded(
+        lambda: metric.compute(predictions=[ranking], references=[documents], query_ids=[0])
+    )
+    assert f"1 of {neighbour + 3} rows repeat the `query_ids` of another" in warned[0]
+
+
 def test_the_same_documents_in_another_form_are_the_same_row():
     pa = pytest.importorskip("pyarrow")
     metric = load("search_diversity")

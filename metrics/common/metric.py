@@ -12,7 +12,7 @@ import datasets
 import evaluate
 import numpy as np
 
-from .checks import Plain, message
+from .checks import Plain, check_bool, message
 from .defaults import WithDefaults
 from .figures import Directions
 from .intervals import normal_distribution
@@ -47,6 +47,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
     ROWS: ClassVar[type[Rows]]
     FIGURES: ClassVar[Mapping[str, Any]]  # the table at the head of scoring.py
     COUNTS: ClassVar[tuple[str, ...]] = ()  # keys of the result that count queries
+    NOT_DEFAULTS = ("per_query", "confidence_level")  # Trainer logs numbers only
     KINDS: ClassVar[tuple[str, ...]] = ()  # configs that name the kind of the rows
     READS_AHEAD: ClassVar[bool] = False  # whether `compute` reads all rows before it scores any
 
@@ -188,6 +189,8 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         Raises:
             ValueError: as for `compute`; labels or padding that could change a figure.
         """
+        if compute_result is not None:
+            compute_result = check_bool("compute_result", compute_result)
         options = self._default_options()
         parts = self._evaluations.take(compute_result)
         for outputs, labels in batches(eval_pred):
@@ -211,7 +214,6 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         if gathered is None:
             return None
         (parts, ids), given = gathered
-        refuse_different(ids)
         if self.num_process > 1:
             self._refuse_unordered(options, Batch(parts, ids))
         try:
@@ -287,18 +289,18 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         ids = [json.loads(text) for text in texts]
         if any(ids):
             ids = [own or [None] * len(part) for own, part in zip(ids, parts, strict=True)]
+        both = Batch(parts, list(chain.from_iterable(ids)))
+        self._end_round_unless_they_agree(both)
         self._added, self._length = parts[::2], sum(map(len, parts[::2]))
         self._ids = list(chain.from_iterable(ids[::2]))
-        given = Batch(parts[1::2], list(chain.from_iterable(ids[1::2])))
-        self._end_round_unless_they_agree()
-        return Batch(parts, list(chain.from_iterable(ids))), given
+        return both, Batch(parts[1::2], list(chain.from_iterable(ids[1::2])))
 
-    def _end_round_unless_they_agree(self) -> None:
-        """Drop the added rows of all processes if their ids conflict: no later call can resolve that."""
+    def _end_round_unless_they_agree(self, both: Batch) -> None:
+        """Drop the rows of all processes if their ids conflict: no later call can resolve that."""
         try:
-            refuse_different(self._ids)
-            if self._ids:
-                new_rows(self._ids, self._joined(self._added).fingerprints(), {})
+            refuse_different(both.ids)
+            if both.ids:
+                new_rows(both.ids, self._joined(both.parts).fingerprints(), {})
         except ValueError as error:
             self._start_over()
             dropped = "the rows of all processes are dropped: add them again"
@@ -325,7 +327,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
 
     def _default_options(self) -> Any:
         """The checked default options of `compute`, which are those of `compute_metrics`."""
-        for name in sorted({"per_query", "confidence_level"} & self._defaults.keys()):
+        for name in sorted({*self.NOT_DEFAULTS} & self._defaults.keys()):
             rule = "be given to compute()"
             hint = "Trainer logs numbers only"
             raise ValueError(message(name, rule, Plain("a default"), hint=hint))

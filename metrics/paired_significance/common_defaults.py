@@ -11,6 +11,10 @@ from typing import Any, ClassVar
 import evaluate
 
 DATA = ("predictions", "references", "query_ids")  # arguments of `compute` that are not options
+FILES_OF_EVALUATE = (  # open, or locked, after a round of several processes
+    *("buf_writer", "writer", "data", "cache_file_name", "filelock", "rendez_vous_lock"),
+    *("file_paths", "filelocks"),
+)
 MADE_BY_EVALUATE = ("compute", "add", "add_batch")  # evaluate sets these on each instance
 
 
@@ -22,9 +26,11 @@ class WithDefaults:
     """
 
     OPTIONS_OF: ClassVar[tuple[str, ...]] = ("compute",)
+    NOT_DEFAULTS: ClassVar[tuple[str, ...]] = ()  # options of a single call
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        own = inspect.signature(evaluate.EvaluationModule.__init__).parameters
+        parameters = inspect.signature(evaluate.EvaluationModule.__init__).parameters.values()
+        own = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
         options = {name: value for name, value in kwargs.items() if name not in own}
         self._refuse_unknown(options)
         kwargs = {name: value for name, value in kwargs.items() if name in own}
@@ -35,8 +41,8 @@ class WithDefaults:
             setattr(self, name, _with_defaults(getattr(self, name), self._defaults))
 
     def __reduce__(self) -> Any:
-        """Copy and pickle without the methods set on the instance: the constructor sets them again."""
-        remade = {*MADE_BY_EVALUATE, *self.OPTIONS_OF}
+        """Copy and pickle without what the constructor sets again: methods, and evaluate's files."""
+        remade = {*MADE_BY_EVALUATE, *FILES_OF_EVALUATE, *self.OPTIONS_OF}
         state = {
             name: copy(value) if isinstance(value, (list, dict)) else value
             for name, value in vars(self).items()
@@ -66,12 +72,12 @@ class WithDefaults:
         known: dict[str, None] = {}
         for method in cls.OPTIONS_OF:
             known |= dict.fromkeys(getattr(cls, method).__kwdefaults__)
-        known = {name: None for name in known if not _is_data(name)}
         for name in options:
-            if name not in known:
+            if name not in known or _is_data(name):
+                others = (n for n in known if not _is_data(n) and n not in cls.NOT_DEFAULTS)
                 raise TypeError(
                     f"{cls.__name__} got an unexpected keyword argument {name!r}; its options are "
-                    f"{', '.join(known)}"
+                    f"{', '.join(others)}"
                 )
 
 

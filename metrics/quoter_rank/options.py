@@ -62,7 +62,6 @@ def check_options(
     if protocol != "standard" and ties != "optimistic":
         rule = f"be None or 'optimistic' under protocol {protocol!r}"
         raise ValueError(message("ties", rule, ties, hint="protocol 'standard' takes every rule"))
-    per_query, interval = check_reporting(**reporting)
     depths = {
         "NDCG": check_depths("ndcg_k", ndcg_k),
         "Recall": check_depths("recall_k", recall_k),
@@ -73,6 +72,7 @@ def check_options(
         protocol,
         lambda name: depths.get(name, depths["NDCG"]),
     )
+    per_query, interval = check_reporting(**reporting)
     if interval and protocol == "released":
         hint = "its MRR and NDCG are no means over queries"
         rule = "be None under protocol 'released'"

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .common_arrays import described, is_array, to_numpy
 from .common_checks import InputTypeError, Plain, message
@@ -80,20 +81,31 @@ def read_evaluation(outputs: Any, labels: Any, *, start: int) -> Ranks:
         rule = "be an array, a tensor or a list"
         raise InputTypeError(message("label_ids", rule, Plain(described(labels))))
     if logits.shape[1:] == (2,) and to_numpy(logits[:0]).dtype == np.int64:
-        return _read_ranks(to_numpy(logits), to_numpy(labels), start)
+        return _read_ranks(to_numpy(logits), _golds(labels), start)
     _, rows = read_batch(logits, labels, kind="scores", start=start)
-    _refuse_padding(to_numpy(logits), to_numpy(labels), start)
+    _refuse_padding(to_numpy(logits), _golds(labels), start)
     return rows
+
+
+def _golds(labels: Any) -> NDArray[Any]:
+    """Labels as an array, of ints where all of them are."""
+    if is_array(labels):
+        labels = to_numpy(labels)
+    if isinstance(labels, list) or (labels.ndim == 1 and labels.dtype == object):
+        values = list(labels)
+        ints = all(isinstance(value, (int, np.integer)) for value in values)
+        labels = np.array(values, np.int64) if ints else np.array([*values, None], object)[:-1]
+    return np.asarray(labels)
 
 
 def _read_ranks(pairs: Any, labels: Any, start: int) -> Ranks:
     """Check what `ranks_on_device` returned."""
-    if len(pairs) != len(labels):
-        rule = f"have one row for each of the {len(labels)} references"
-        raise ValueError(message("predictions", rule, len(pairs)))
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         rule = "be one gold a query, an int"
         raise ValueError(message("references", rule, Plain(described(labels))))
+    if len(pairs) != len(labels):
+        rule = f"have one row for each of the {len(labels)} references"
+        raise ValueError(message("predictions", rule, len(pairs)))
     rank, tied = pairs.T
     for query in np.flatnonzero((rank < PADDED) | (rank == 0) | ((rank > 0) & (tied < 1)))[:1]:
         rule = "be logits, or what preprocess_logits_for_metrics gave"

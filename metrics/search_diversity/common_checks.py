@@ -87,8 +87,8 @@ def check_reporting(
         ValueError: as `check_interval`.
         TypeError: a value of a wrong type.
     """
-    interval = check_interval(confidence_level, n_resamples, random_state)
-    return check_bool("per_query", per_query), interval
+    per_query = check_bool("per_query", per_query)
+    return per_query, check_interval(confidence_level, n_resamples, random_state)
 
 
 def check_interval(confidence_level: Any, n_resamples: Any, random_state: Any) -> Interval | None:

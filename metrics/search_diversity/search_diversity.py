@@ -97,8 +97,8 @@ Inputs:
       subtopics.
 
     query_ids, optional: one str or int for each row, for all rows or for none. Rows that repeat an
-    id with the same documents, ranking and labels count once, with one warning; an id with two
-    different rows is an error.
+    id with the same documents, ranking and coverage of subtopics count once, with one warning; an
+    id with two different rows is an error.
 
 Options of compute:
     protocol (str): "standard", "released" or "recipe"; None means the config name, or "standard".
