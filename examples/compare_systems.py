@@ -3,12 +3,15 @@
 
     python examples/compare_systems.py RUN RUN... --year 2010 --data-dir DIR
     python examples/compare_systems.py NAME=RUN NAME=RUN... --folds 5 --data-dir DIR
+    python examples/compare_systems.py RUN RUN... --figures paper --data-dir DIR
     python examples/compare_systems.py NAME=RANKING.json... --du-div FILE --format latex
 
 A RUN is a TREC run file, DIR holds NIST's topics and judgements (without it, they are downloaded);
 without --year all 198 topics are scored, and a run holds those of all years. With --folds they are
 scored fold by fold: a run then holds, for each fold, the rankings of the model that was trained on
 the other folds, trec_web.load(fold=(i, M))["train"], and every topic counts once.
+--figures paper stands for ERR-IA@20, alpha-NDCG@20, NRBP, P-IA@20 and S-recall@20; figures without
+their depth are taken at 10.
 A RANKING is JSON, {query: [document, ...]}, FILE is DU-DIV's, of which the test part is scored.
 The table goes to standard output, notes on the rankings to standard error.
 Needs scipy and ir_datasets, and matplotlib for --plot: pip install quotediv[stats,trec].
@@ -32,6 +35,7 @@ from quotediv.loaders import du_div, trec_web
 
 REPO = Path(__file__).resolve().parent.parent
 KEYS = ("alpha-NDCG@10", "ERR-IA@10", "S-recall@10")
+PAPER = ("ERR-IA@20", "alpha-NDCG@20", "NRBP", "P-IA@20", "S-recall@20")
 LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -51,7 +55,7 @@ class Scores(NamedTuple):
     by_query: dict[str, ByQuery]  # {key: {query: figure}}
     means: dict[str, float]
     intervals: dict[str, list[float]]
-    parts: list[float]  # mean of the first key in each part
+    parts: list[float]  # mean of the first figure in each part
 
 
 # Scoring --------------------------------------------------------------------------------------
@@ -112,6 +116,7 @@ def score(
     whole: datasets.Dataset,
     parts: Sequence[datasets.Dataset],
     protocol: str,
+    figures: Sequence[str] = KEYS,
 ) -> Scores:
     """Figures by query, their means and intervals over all parts together, and the parts' means.
 
@@ -126,14 +131,15 @@ def score(
         references=whole,
         protocol=protocol,
         k=10,
+        figures=figures,
         per_query=True,
         confidence_level=0.95,
     )
-    figures = result["per_query"]
-    by_query = {key: dict(zip(queries, figures[key], strict=True)) for key in KEYS}
-    means = [fmean(by_query[KEYS[0]][query] for query in part["query_id"]) for part in parts]
-    of_all = {key: result[key] for key in KEYS}
-    return Scores(by_query, of_all, result["confidence_interval"], means)
+    intervals, values = result["confidence_interval"], result["per_query"]
+    by_query = {key: dict(zip(queries, values[key], strict=True)) for key in intervals}
+    first = by_query[next(iter(intervals))]
+    means = [fmean(first[query] for query in part["query_id"]) for part in parts]
+    return Scores(by_query, {key: result[key] for key in intervals}, intervals, means)
 
 
 def told(name: str, call: Callable[[], Scores]) -> Scores:
@@ -147,21 +153,25 @@ def told(name: str, call: Callable[[], Scores]) -> Scores:
 
 
 def significant(
-    scores: Mapping[str, Scores], key: str, args: argparse.Namespace
+    scores: Mapping[str, Scores], key: str, higher: bool, args: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Rows of all pairs of systems, corrected over the pairs."""
     path = str(REPO / "metrics" / "paired_significance")
     comparison = evaluate.load(path, module_type="comparison", keep_in_memory=True)
     systems = {name: of.by_query[key] for name, of in scores.items()}
     correction = None if args.correction == "none" else args.correction
-    rows: list[dict[str, Any]] = comparison.compare(systems, test=args.test, correction=correction)
+    rows: list[dict[str, Any]] = comparison.compare(
+        systems, test=args.test, correction=correction, greater_is_better=higher
+    )
     return rows
 
 
 # The table ------------------------------------------------------------------------------------
 
 
-def marks(names: Sequence[str], rows: Sequence[Mapping[str, Any]], kind: str) -> dict[str, str]:
+def marks(
+    names: Sequence[str], rows: Sequence[Mapping[str, Any]], kind: str, higher: bool = True
+) -> dict[str, str]:
     """What stands at the figure of each system.
 
     letters: those of the systems that it is significantly better than; stars: how significantly it
@@ -175,7 +185,7 @@ def marks(names: Sequence[str], rows: Sequence[Mapping[str, Any]], kind: str) ->
             if one == names[0]:
                 found[other] = "*" * sum(p < level for level in (0.05, 0.01, 0.001))
         elif p < LEVEL:
-            better, worse = (one, other) if row["difference"] > 0 else (other, one)
+            better, worse = (one, other) if (row["difference"] > 0) == higher else (other, one)
             found[better] += letter[worse]
     return {name: "".join(sorted(mark)) for name, mark in found.items()}
 
@@ -184,12 +194,12 @@ def cells(
     scores: Mapping[str, Scores], marked: Mapping[str, Mapping[str, str]], style: str, kind: str
 ) -> list[list[str]]:
     """Head and one row a system: its name and, for each key, figure, mark and interval."""
-    rows = [["system", *KEYS]]
+    rows = [["system", *marked]]
     for letter, (name, of) in zip(ascii_lowercase, scores.items(), strict=False):
         row = [f"{name} ({letter})" if kind == "letters" else name]
-        for key in KEYS:
+        for key, marks_of in marked.items():
             low, high = of.intervals[key]
-            mark = marked[key][name]
+            mark = marks_of[name]
             if mark and style == "markdown":
                 mark = f"<sup>{mark}</sup>".replace("*", "\\*")
             if mark and style == "latex":
@@ -254,16 +264,16 @@ def p_value(p: float) -> str:
 
 
 def fold_cells(scores: Mapping[str, Scores], sizes: Sequence[int]) -> list[list[str]]:
-    """Head and one row a system: the mean of each fold, and that of all topics."""
+    """Head and one row a system: the first figure's mean of each fold, and that of all topics."""
     head = ["system", *(f"fold {i} ({size})" for i, size in enumerate(sizes)), "all topics"]
     rows = [
-        [name, *(f"{mean:.4f}" for mean in of.parts), f"{of.means[KEYS[0]]:.4f}"]
+        [name, *(f"{mean:.4f}" for mean in (*of.parts, next(iter(of.means.values()))))]
         for name, of in scores.items()
     ]
     return [head, *rows]
 
 
-def plot(scores: Mapping[str, Scores], path: Path) -> None:
+def plot(scores: Mapping[str, Scores], keys: Sequence[str], path: Path) -> None:
     """A row a system: figures and their intervals."""
     import matplotlib
 
@@ -271,9 +281,11 @@ def plot(scores: Mapping[str, Scores], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     names = list(scores)
-    size = (4 * len(KEYS), 1.2 + 0.4 * len(names))
-    figure, axes = plt.subplots(1, len(KEYS), sharey=True, figsize=size, layout="constrained")
-    for axis, key in zip(axes, KEYS, strict=True):
+    size = (4 * len(keys), 1.2 + 0.4 * len(names))
+    figure, (axes,) = plt.subplots(
+        1, len(keys), sharey=True, squeeze=False, figsize=size, layout="constrained"
+    )
+    for axis, key in zip(axes, keys, strict=True):
         for row, of in enumerate(scores.values()):
             axis.plot(of.intervals[key], [row, row], color="#2f5d8a", linewidth=2)
             axis.plot(of.means[key], row, "o", color="#2f5d8a")
@@ -299,6 +311,13 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--order", choices=("rank", "score"), help="the column that orders a run")
     parser.add_argument("--folds", type=int, metavar="M", help="score the topics in M folds")
     parser.add_argument("--du-div", metavar="FILE", help="DU-DIV's labels, in place of TREC's")
+    parser.add_argument(
+        "--figures",
+        nargs="+",
+        default=list(KEYS),
+        metavar="NAME",
+        help=f"the columns; paper is {' '.join(PAPER)}",
+    )
     protocols = ("standard", "released", "recipe")
     parser.add_argument("--protocol", choices=protocols, default="standard")
     tests = ("permutation", "t", "wilcoxon")
@@ -311,6 +330,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--pairs", action="store_true", help="print all pairs too")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture")
     return parser
+
+
+def figure_names(figures: Sequence[str]) -> list[str]:
+    """The figures that the names stand for."""
+    return [name for given in figures for name in (PAPER if given == "paper" else (given,))]
 
 
 def named(systems: Sequence[str]) -> dict[str, Path]:
@@ -369,36 +393,40 @@ def main(argv: list[str] | None = None) -> None:
     parser = arguments()
     args = parser.parse_args(argv)
     metric = evaluate.load(str(REPO / "metrics" / "search_diversity"), keep_in_memory=True)
+    figures = figure_names(args.figures)
 
     def scored(path: Path) -> Scores:
         try:
-            return score(metric, read_rankings(path, args), whole, parts, args.protocol)
+            return score(metric, read_rankings(path, args), whole, parts, args.protocol, figures)
         except ValueError as error:
             known = str(path) in str(error)
             raise ValueError(str(error) if known else f"{path}: {error}") from error
 
     try:
         check(args)
+        asked = metric.configured(figures=figures, protocol=args.protocol, k=10)
+        better = asked.greater_is_better
         files = named(args.systems)
         whole, parts = topics_of(args)
         scores = {name: told(name, functools.partial(scored, path)) for name, path in files.items()}
-        pairs = {key: significant(scores, key, args) for key in KEYS}
+        pairs = {key: significant(scores, key, better[key], args) for key in better}
     except (ImportError, OSError, ValueError) as error:
         parser.error(str(error))
-    marked = {key: marks(list(scores), rows, args.marks) for key, rows in pairs.items()}
+    names, first = list(scores), next(iter(pairs))
+    marked = {key: marks(names, rows, args.marks, better[key]) for key, rows in pairs.items()}
     comment = "% " if args.format == "latex" else ""
     below = "\n\n" if args.format == "markdown" else "\n"
     print(rendered(cells(scores, marked, args.format, args.marks), args.format))
-    print(f"\n{comment}{caption(args, len(whole), len(pairs[KEYS[0]]), metric.signature)}")
+    print(f"\n{comment}{caption(args, len(whole), len(pairs[first]), metric.signature)}")
     if args.folds:
         table = fold_cells(scores, list(map(len, parts)))
-        print(f"\n{comment}{KEYS[0]} by fold{below}{rendered(table, args.format)}")
+        print(f"\n{comment}{first} by fold{below}{rendered(table, args.format)}")
     for key, rows in pairs.items() if args.pairs else ():
         table = pair_cells(rows, args.correction)
         print(f"\n{comment}{key}{below}{rendered(table, args.format)}")
     if args.plot:
         try:
-            plot(scores, args.plot)
+            plot(scores, list(better), args.plot)
         except (OSError, ValueError) as error:
             parser.error(str(error))
 

@@ -3,9 +3,11 @@
 
     python examples/score_trec_run.py RUN --year 2012 --data-dir DIR
     python examples/score_trec_run.py RUN --year 2012 --data-dir DIR --per-query topics.csv
+    python examples/score_trec_run.py RUN --year 2012 --data-dir DIR --figures paper MAP-IA
 
-DIR holds NIST's topics and judgements; without it, they are downloaded. Needs ir_datasets:
-pip install quotediv[trec].
+DIR holds NIST's topics and judgements; without it, they are downloaded. --figures paper stands for
+ERR-IA@20, alpha-NDCG@20, NRBP, P-IA@20 and S-recall@20; figures without their depth are taken at
+every --k. Needs ir_datasets: pip install quotediv[trec].
 """
 
 import argparse
@@ -19,6 +21,7 @@ import evaluate
 from quotediv.loaders import trec_web
 
 REPO = Path(__file__).resolve().parent.parent
+PAPER = ("ERR-IA@20", "alpha-NDCG@20", "NRBP", "P-IA@20", "S-recall@20")
 
 Figures = dict[str, Any]
 
@@ -33,9 +36,15 @@ def score(args: argparse.Namespace) -> tuple[Figures, list[str], str]:
         references=topics,
         protocol=args.protocol,
         k=args.k,
+        figures=args.figures and figure_names(args.figures),
         per_query=True,
     )
     return figures, list(topics["query_id"]), metric.signature
+
+
+def figure_names(figures: Sequence[str]) -> list[str]:
+    """The figures that the names stand for."""
+    return [name for given in figures for name in (PAPER if given == "paper" else (given,))]
 
 
 def write_topics(path: Path, topics: Sequence[str], per_query: Mapping[str, Sequence[Any]]) -> None:
@@ -58,6 +67,8 @@ def arguments() -> argparse.ArgumentParser:
     protocols = ("standard", "released", "recipe")
     parser.add_argument("--protocol", choices=protocols, default="standard")
     parser.add_argument("--k", type=int, nargs="+", default=[5, 10], metavar="DEPTH")
+    paper = f"the figures; paper is {' '.join(PAPER)}"
+    parser.add_argument("--figures", nargs="+", metavar="NAME", help=paper)
     return parser
 
 

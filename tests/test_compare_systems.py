@@ -162,6 +162,109 @@ def test_a_fold_of_which_a_run_has_nothing(printed, trec):
     assert by_fold[1].split().count("0.0000") == 4
 
 
+FIVE = ["ERR-IA@20", "alpha-NDCG@20", "NRBP", "P-IA@20", "S-recall@20"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        (["paper"], FIVE),
+        (["MAP-IA", "paper", "NRBP"], ["MAP-IA", *FIVE]),
+        (["P-IA", "nNRBP", "S-recall@2"], ["P-IA@10", "nNRBP", "S-recall@2"]),
+    ],
+)
+def test_figures_by_name(printed, example, trec, search_diversity, asked, names):
+    files = [f"A={trec / 'good.run'}", f"B={trec / 'poor.run'}", "--year", 2010]
+    out = printed(*files, "--data-dir", trec, "--figures", *asked)
+    head, *rows = [re.split(" {2,}", line) for line in out.splitlines()[:3]]
+    assert head == ["system", *names]
+    topics = example["trec_web"].load(2010, data_dir=trec)
+    for run, row in zip(("good", "poor"), rows, strict=True):
+        ranked = example["trec_web"].read_run(trec / f"{run}.run")
+        result = search_diversity.compute(
+            predictions=[ranked[query] for query in topics["query_id"]],
+            references=topics,
+            figures=names,
+            confidence_level=0.95,
+        )
+        for name, cell in zip(names, row[1:], strict=True):
+            low, high = result["confidence_interval"][name]
+            assert cell.replace(" b [", " [") == f"{result[name]:.4f} [{low:.4f}, {high:.4f}]"
+    assert ("|beta:0.5|" in out) == any("NRBP" in name for name in names)
+
+
+def test_the_default_figures_are_unchanged(printed, example, trec):
+    files = [trec / "good.run", trec / "poor.run", "--year", 2010, "--data-dir", trec]
+    assert printed(*files) == printed(*files, "--figures", *example["KEYS"])
+    assert example["KEYS"] == ("alpha-NDCG@10", "ERR-IA@10", "S-recall@10")
+
+
+@pytest.mark.parametrize(
+    ("style", "kind", "mark"),
+    [
+        ("text", "letters", " b"),
+        ("text", "stars", " ***"),
+        ("markdown", "letters", "<sup>b</sup>"),
+        ("markdown", "stars", r"<sup>\*\*\*</sup>"),
+        ("latex", "letters", "$^{b}$"),
+        ("latex", "stars", "$^{***}$"),
+    ],
+)
+def test_figures_in_every_form_with_folds_and_pairs(printed, trec, tmp_path, style, kind, mark):
+    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
+    files = [trec / "good.run", trec / "poor.run", "--data-dir", trec]
+    picture = tmp_path / "plot.png"
+    options = ["--format", style, "--marks", kind, "--folds", 2, "--pairs", "--plot", picture]
+    for asked in (["NRBP"], ["P-IA@1", "alpha-DCG@3", "nERR-IA@10", "MAP-IA"]):
+        lines = printed(*files, *options, "--figures", *asked).splitlines()
+        words = [[word for word in line.split() if word not in "|&\\\\"] for line in lines]
+        assert words.count(["system", *asked]) == 1
+        named = "good (a)" if kind == "letters" else "poor"
+        row = next(line for line in lines if line.removeprefix("| ").startswith(named))
+        assert len(re.findall(rf"\d\.\d{{4}}{re.escape(mark)} \[", row)) == len(asked)
+        titles = [line.removeprefix("% ") for line in lines]
+        assert [title for title in titles if title in asked] == asked
+        assert [title for title in titles if "by fold" in title] == [f"{asked[0]} by fold"]
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        picture.unlink()
+
+
+def test_the_better_of_two_is_the_lower_where_lower_is_better(example):
+    row = {"system1": "A", "system2": "B", "difference": 0.5, "p_corrected": 0.001}
+    assert example["marks"](["A", "B"], [row], "letters", True) == {"A": "b", "B": ""}
+    assert example["marks"](["A", "B"], [row], "letters", False) == {"A": "", "B": "a"}
+
+
+def test_the_metric_tells_which_direction_is_better(example, trec, capsys, monkeypatch):
+    """No figure of the metric is better when lower; where one is said to be, letters turn."""
+    main = example["main"]
+    load_as_is = example["evaluate"].load
+
+    def loaded(path, *args, **kwargs):
+        metric = load_as_is(path, *args, **kwargs)
+        if not path.endswith("search_diversity"):
+            return metric
+        figures = metric.FIGURES
+        turned = {"MAP-IA": figures["MAP-IA"]._replace(greater_is_better=False)}
+        monkeypatch.setattr(type(metric), "FIGURES", {**figures, **turned})
+        return metric
+
+    monkeypatch.setattr(example["evaluate"], "load", loaded)
+    files = [f"A={trec / 'good.run'}", f"B={trec / 'poor.run'}", "--year", "2010"]
+    options = ["--data-dir", str(trec), "--figures", "NRBP", "MAP-IA", "--pairs"]
+    with warnings.catch_warnings():
+        main([*files, *options])
+    out = capsys.readouterr().out
+    head, good, poor = [re.split(" {2,}", line) for line in out.splitlines()[:3]]
+    assert head == ["system", "NRBP", "MAP-IA"]
+    assert (" b [" in good[1], " b [" in good[2]) == (True, False)
+    assert (" a [" in poor[1], " a [" in poor[2]) == (False, True)
+    nrbp, map_ia = [line.split("  ") for line in out.splitlines() if line.startswith("A - B")]
+    wins = [re.search(r"(\d+), \d+, (\d+)", "  ".join(row)).groups() for row in (nrbp, map_ia)]
+    assert wins[0][0] > wins[0][1] == "0"
+    assert wins[1][0] == "0" < wins[1][1]
+
+
 def test_a_picture_with_any_name(printed, trec, tmp_path):
     pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
     runs = [f"$x^${{={trec / 'poor.run'}", trec / "good.run", "--year", 2010, "--data-dir", trec]
@@ -245,6 +348,16 @@ def test_real_runs(printed, shared_data, tmp_path):
         (["a.run", "b.run", "--data-dir", "{0}"], "a.run"),
         (["a", "b", "--du-div", "x", "--folds", "2"], "--du-div takes no --year, --data-dir, "),
         (["a", "b", "--folds", "1"], "--folds must be 2 or more, got 1"),
+        (
+            ["a", "b", "--figures", "paper", "ERR-AI@20"],
+            "error: `figures` must be among alpha-NDCG@k, ERR-IA@k, S-recall@k, alpha-DCG@k, "
+            "nERR-IA@k, NRBP, nNRBP, MAP-IA, P-IA@k, got 'ERR-AI@20'; did you mean ERR-IA@k?\n",
+        ),
+        (["a", "b", "--figures", "NRBP@20"], "got 'NRBP@20'; NRBP has no depth\n"),
+        (
+            ["a", "b", "--figures", "paper", "--protocol", "recipe"],
+            "error: `figures` must be figures that protocol 'recipe' defines: alpha-NDCG@k, ",
+        ),
     ],
 )
 def test_refusals(example, trec, capsys, args, message):

@@ -3,6 +3,8 @@
 
 import importlib.util
 import random
+import re
+import runpy
 
 import datasets
 import pytest
@@ -71,6 +73,104 @@ def test_values_to_judge_by(shared_data, search_diversity, year):
     printed = printed_figures()
     assert measured == {row: figures for row, figures in printed.items() if row[0] == year}
     assert {row[0] for row in printed} == {"2009", "2010"}
+
+
+RUNS = {
+    "DSSA": "dssa-doc2vec.run",
+    "DVGAN": "dvgan.run",
+    "DESA": "result_desa.run",
+    "GDESA": "result_gdesa.run",
+}
+
+
+def public_runs():
+    """The section of the four runs."""
+    _, _, section = CARD.read_text(encoding="utf-8").partition("## Public runs, re-scored\n")
+    return section.partition("\n## ")[0]
+
+
+@pytest.fixture
+def compared(shared_data, capsys):
+    """What the command of the card prints with an order, and its notes."""
+    if importlib.util.find_spec("ir_datasets") is None:
+        pytest.skip("needs ir_datasets: quotediv[trec]")
+    pytest.importorskip("scipy.stats", reason="intervals need scipy")
+    main = runpy.run_path(str(ROOT / "examples" / "compare_systems.py"))["main"]
+    command = public_runs().partition("```sh\n")[2].partition("```")[0]
+    words = command.replace("\\\n", "").split()
+    assert words[:2] == ["python", "examples/compare_systems.py"]
+    args = words[2:]
+    systems = args[: len(RUNS)]
+    assert [system.partition("=")[0] for system in systems] == list(RUNS)
+    args[: len(RUNS)] = [f"{name}={shared_data / 'runs' / run}" for name, run in RUNS.items()]
+    args[args.index("DIR")] = str(shared_data / "trec_web")
+    assert args[args.index("--order") + 1] == "rank"
+
+    def run(order):
+        args[args.index("--order") + 1] = order
+        recorded(lambda: main(args))
+        return capsys.readouterr()
+
+    return run
+
+
+def cells(text):
+    """{name: cells} of a table."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    return {name: row for name, *row in rows}
+
+
+def letters(cell):
+    return "".join(re.findall("<sup>(.*)</sup>", cell))
+
+
+def without_letters(row):
+    return [re.sub("<sup>.*</sup>", "", cell) for cell in row]
+
+
+def test_public_runs_scored_both_ways(compared):
+    section = public_runs()
+    by_rank, by_score = compared("rank"), compared("score")
+    assert f"```\n\n{by_rank.out}" in section
+    ranks, scores = cells(by_rank.out), cells(by_score.out)
+    both = cells(section[section.index("| GDESA ordered by |") :])
+    assert both["GDESA ordered by"] == ranks.pop("system") == scores.pop("system")
+    assert both["rank"] == ranks.pop("GDESA (d)")
+    assert both["score"] == scores.pop("GDESA (d)")
+    assert list(ranks) == list(scores) == ["DSSA (a)", "DVGAN (b)", "DESA (c)"]
+    for name in ranks:
+        assert without_letters(ranks[name]) == without_letters(scores[name])
+        assert "d" not in "".join(map(letters, ranks[name]))
+    for own, *others in zip(both["score"], *scores.values(), strict=True):
+        assert float(own.split()[0]) < min(float(cell[:6]) for cell in others)
+        assert "".join(map(letters, others)).count("d") in (2, 3)
+    judged = re.findall(r"(\d+)% of the documents within rank 20 are judged", by_rank.err)
+    assert sorted(judged) == ["63", "64", "64", "64"]
+
+
+def test_the_column_that_orders_each_public_run(shared_data):
+    folder = shared_data / "runs"
+    table = public_runs().partition("\nDIR holds NIST's files.")[2].partition("\n\nGDESA ")[0]
+    printed = cells(table)
+    assert list(printed) == ["run", *RUNS]
+    topics = set(map(str, range(1, 201)))
+    for name, file in RUNS.items():
+        by_rank = trec_web.read_run(folder / file, order="rank")
+        column, depth, _ = printed[name]
+        assert depth == f"at most {max(map(len, by_rank.values()))}"
+        assert set(by_rank) == (topics if name == "DVGAN" else topics - {"95", "100"})
+        if name == "GDESA":
+            assert column == "rank"
+            with pytest.raises(ValueError, match="different orders in 167 of 198 topics"):
+                trec_web.read_run(folder / file)
+        else:
+            assert column == "either"
+            assert trec_web.read_run(folder / file, order="score") == by_rank
+    for name, best in (("DSSA", 1), ("DVGAN", 100)):
+        for line in (folder / RUNS[name]).read_text(encoding="ascii").splitlines():
+            rank, score = map(float, line.split()[3:5])
+            assert score == pytest.approx(best / rank, abs=1e-6)
 
 
 def test_metadata():

@@ -264,6 +264,47 @@ def test_the_example_takes_a_protocol_and_depths(shared_data, score):
     assert "protocol:recipe" in done.stdout
 
 
+FIVE = ["ERR-IA@20", "alpha-NDCG@20", "NRBP", "P-IA@20", "S-recall@20"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        (["paper", "MAP-IA"], [*FIVE, "MAP-IA"]),
+        (["nNRBP", "P-IA", "S-recall@2"], ["nNRBP", "P-IA@7", "P-IA@3", "S-recall@2"]),
+    ],
+)
+def test_the_example_takes_figures(shared_data, score, search_diversity, tmp_path, asked, names):
+    folder, out = shared_data / "trec_web", tmp_path / "out.csv"
+    options = ("--year", "2009", "--data-dir", folder, "--k", "3", "7", "--per-query", out)
+    done = score(folder / "indri.2009.run", *options, "--figures", *asked)
+    assert done.returncode == 0, done.stderr
+    topics = trec_web.load("2009", data_dir=folder)
+    run = trec_web.read_run(folder / "indri.2009.run")
+    call = {"predictions": trec_web.align(run, topics), "references": topics, "per_query": True}
+    result, _ = recorded(lambda: search_diversity.compute(**call, figures=names))
+    per_query = result.pop("per_query")
+    printed = re.findall(r"^(\S+) +(\d\.\d{6})$", done.stdout, re.MULTILINE)
+    assert printed == [(name, f"{result[name]:.6f}") for name in names]
+    with out.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [name for name in rows[0] if "Judged" not in name] == ["query_id", *names]
+    for name in names:
+        assert [float(row[name]) for row in rows] == per_query[name]
+
+
+def test_the_example_refuses_an_unknown_figure_in_one_line(shared_data, score):
+    folder = shared_data / "trec_web"
+    options = ("--year", "2009", "--data-dir", folder, "--figures", "paper", "P-AI@20")
+    done = score(folder / "indri.2009.run", *options)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "score_trec_run.py: error: `figures` must be among alpha-NDCG@k, ERR-IA@k, S-recall@k, "
+        "alpha-DCG@k, nERR-IA@k, NRBP, nNRBP, MAP-IA, P-IA@k, got 'P-AI@20'; did you mean P-IA@k?"
+    )
+    assert "Traceback" not in done.stderr
+
+
 def test_the_example_refuses_a_run_of_another_year(shared_data, score):
     folder = shared_data / "trec_web"
     done = score(folder / "indri.2009.run", "--year", "2010", "--data-dir", folder)

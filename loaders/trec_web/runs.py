@@ -37,9 +37,12 @@ def read_run(path: str | os.PathLike[str], order: str | None = None) -> dict[str
         path: the file.
         order: the column that orders a topic's documents. None: ranks, which must not contradict
             the scores: a document may not score higher than one at a better rank. Equal scores may
-            have any ranks. "rank": ranks, whatever the scores.
-            "score": scores; among equal scores the larger id comes first, the rule of trec_eval and
-            ndeval, which do not read ranks. Equal ranks are ordered by score.
+            have any ranks; equal ranks are ordered by score.
+            "rank": ranks, whatever the scores, as ndeval reads a run; there, a rank twice in a
+            topic is fatal.
+            "score": scores; among equal scores the larger id comes first, as in trec_eval, which
+            takes scores alone, and ndeval -traditional. pyndeval, and so ir_measures, takes scores
+            alone too, but equal ones in ascending order of id.
     Returns:
         {query_id: [document, ...], ...}, best first, topics in the order of the file.
     Raises:
