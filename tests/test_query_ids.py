@@ -399,7 +399,7 @@ def test_per_query_is_not_configured(name, value):
 
 
 @both
-@pytest.mark.parametrize("option", ["beta", "predictions", "query_ids"])
+@pytest.mark.parametrize("option", ["gamma", "predictions", "query_ids"])
 def test_unknown_options_are_not_configured(name, option):
     with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):
         load(name).configured(**{option: None})
