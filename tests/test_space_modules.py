@@ -69,6 +69,20 @@ def test_the_spaces_share_two_files():
         assert len({path.read_bytes() for path in paths}) == 1
 
 
+def test_figures_are_read_by_name(quoter):
+    read, refused = quoter.common_texts.read_figures, quoter.common_texts.UploadError
+    assert read("Figures", " ,\n", 9) is None
+    line = "ERR-IA@9,NRBP  P-IA@x, @, MRR@\u0661\u0660, <b>@" + 5000 * "1"
+    assert read("Figures", line, 9) == line.replace(",", " ").split()  # the metric refuses the rest
+    assert read("Figures", "a," * 20, 9) == ["a"] * 20
+    with pytest.raises(refused, match=r"^There may be at most 20 names in Figures, here are 21\.$"):
+        read("Figures", "a " * 21, 9)
+    with pytest.raises(
+        refused, match=r"^There may be at most 9 ranks in Figures, here are 1,000\.$"
+    ):
+        read("Figures", "MRR NDCG@1000", 9)
+
+
 SCORES = ([[0.5, 0.25, 0.125], [0.25, 0.5, 1.0]], [0, 1], None, None)
 NAMED = (*SCORES[:3], "scores")
 FIRST = [(1, 1), (2, 1)]  # rank and tied: 0.5 is the highest; 1.0 is above 0.5

@@ -42,6 +42,10 @@ OTHER_INPUTS = {
     "quoter_rank": {"predictions": [["q1", "q2"]] * 3, "references": ["q1", "q2", "q1"]},
     "search_diversity": {"predictions": [["x"], ["b"], []], "references": [TOY, TOY, TOY]},
 }
+ASKED = {
+    "quoter_rank": ("Recall@2", "MRR@10"),
+    "search_diversity": ("ERR-IA@3", "alpha-NDCG@2"),
+}
 BAD_INPUTS = {
     "quoter_rank": {"predictions": [[0.5, 0.25]], "references": [2]},
     "search_diversity": {"predictions": [["a", "a"]], "references": [TOY]},
@@ -220,6 +224,65 @@ def test_pasted_rows(visit, name):
     give(page, name, INPUTS[name])
     says(page, "n:2")
     assert shown(page, name) == computed(name, INPUTS[name])
+
+
+def ask(page, names):
+    figures = page.get_by_role("textbox", name="Figures")
+    figures.fill(names)
+    figures.press("Enter")
+
+
+@both
+def test_figures_by_name(visit, name, tmp_path):
+    page, first, last = visit(name), *ASKED[name]
+    give(page, name, INPUTS[name])
+    says(page, "n:2")
+    ask(page, f"{first} {last},{first}, ")
+    expect(page.locator("#figures")).to_contain_text(last, timeout=PATIENCE)
+    expected = computed(name, INPUTS[name], figures=(first, last), per_query=True)
+    heads = [*saved(page, tmp_path)[0]]
+    assert heads == ["query", *expected.pop("per_query")]
+    assert list(shown(page, name).items()) == list(expected.items())
+    expect(page.locator(".vega-embed svg").first).to_be_visible(timeout=PATIENCE)
+    wrong = f"x{last}"
+    with pytest.raises(ValueError, match="`figures` must be among") as refused:
+        computed(name, INPUTS[name], figures=wrong)
+    ask(page, wrong)
+    says(page, f"Not scored: {refused.value}")
+    expect(page.locator("#figures table")).to_have_count(0, timeout=PATIENCE)
+    ask(page, f"{first.partition('@')[0]}@1000001")
+    says(page, "Not scored: There may be at most 1,000")
+    ask(page, "")
+    says(page, "n:2")
+    assert shown(page, name) == computed(name, INPUTS[name])
+
+
+def test_a_figure_that_one_protocol_defines(visit, tmp_path):
+    name, asked = "search_diversity", ("NRBP", "S-recall@3")
+    page = visit(name)
+    give(page, name, INPUTS[name])
+    says(page, "n:2")
+    ask(page, ", ".join(asked))
+    says(page, "beta:0.5")
+    beta = page.get_by_label("number input for beta")
+    beta.fill("0.8")
+    beta.press("Enter")
+    says(page, "beta:0.8")
+    assert shown(page, name) == computed(name, INPUTS[name], figures=asked, beta=0.8)
+    row = page.locator("#figures tbody tr").filter(has_text="NRBP").locator("td")
+    assert row.all_inner_texts()[1:] == ["-", "-"]
+    expect(row.get_by_role("img", name="not defined")).to_have_count(2)
+    page.get_by_label("released", exact=True).check()
+    heading = "Queries under released, worst first: all 2"
+    expect(page.get_by_role("region", name=heading)).to_be_visible(timeout=PATIENCE)
+    assert [*saved(page, tmp_path)[0]] == ["query", "S-recall@3", "Judged@3"]
+    ask(page, "NRBP, P-IA")
+    says(page, "Not scored: Figures: released, the protocol of what follows, defines none of these")
+    page.get_by_role("button", name=EXAMPLES[name][0]).click()  # resets every control
+    says(page, "1 query of the text")
+    inputs = json.loads(box(page, name).input_value())
+    with pytest.warns(UserWarning, match="are judged"):
+        assert shown(page, name) == computed(name, inputs)
 
 
 EXAMPLES = {

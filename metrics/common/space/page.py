@@ -9,7 +9,7 @@ import html
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,15 @@ def page_of(
             buttons = [gr.Button(example, size="sm", min_width=120) for example in examples]
         yield blocks, buttons
         blocks.load(None, js=ANNOUNCE)
+
+
+def figures_box(example: str, known: Iterable[str]) -> gr.Textbox:
+    """The box in which figures are asked for by name; `known` are the names there are."""
+    info = (
+        f"Separated by commas; empty: the defaults. There are {', '.join(known)}. "
+        "k is a depth; a name without one is taken at those of the other boxes."
+    )
+    return gr.Textbox(label="Figures", placeholder=example, info=info)
 
 
 def wire_examples(

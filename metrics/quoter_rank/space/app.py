@@ -7,13 +7,14 @@ import common_page
 import gradio as gr
 import uploads
 import views
-from common_metric import card, metric_class
+from common_metric import card, metric_class, metric_module
 from common_page import NO_PLOT, paragraphs, source, user_warnings
 from common_tables import counted, queries_table
-from common_texts import KEYS, MAX_BYTES, read_depths
+from common_texts import KEYS, MAX_BYTES, read_depths, read_figures
 
 NAME = "quoter_rank"
 METRIC = metric_class(NAME)
+NAMES = tuple(metric_module(NAME, "scoring").FIGURES)
 
 INTRODUCTION = """\
 # quoter_rank
@@ -62,6 +63,7 @@ def score(
     missing: str,
     ndcg_k: str,
     recall_k: str,
+    figures: str,
 ) -> tuple[Any, ...]:
     """All that the page shows for these inputs; where they are refused, only why."""
     options = {
@@ -70,6 +72,7 @@ def score(
         "missing": missing,
         "ndcg_k": read_depths("NDCG at", ndcg_k, MAX_DEPTH),
         "recall_k": read_depths("Recall at", recall_k, MAX_DEPTH),
+        "figures": read_figures("Figures", figures, MAX_DEPTH),
     }
     return scored(uploads.read(text, files), source(files), KINDS[kind], options)
 
@@ -87,7 +90,7 @@ def scored(
         result = metric.compute(**options, per_query=True)
         signature, per_query = metric.signature, result.pop("per_query")
         at = views.depths(max([rank for rank in per_query["rank"] if rank] or [1]))
-        curve = metric.compute(**data, **{**options, "recall_k": at})
+        curve = metric.compute(**data, **{**options, "figures": "Recall", "recall_k": at})
     as_kind = f", read as {read_as}" if read_as else ""
     head, rows = views.worst_first(per_query)
     told = [
@@ -131,6 +134,7 @@ def page() -> gr.Blocks:
                 with gr.Row():
                     ndcg_k = gr.Textbox("5", label="NDCG at", min_width=100)
                     recall_k = gr.Textbox("1, 10, 100", label="Recall at", min_width=100)
+                asked = common_page.figures_box("MRR@10, NDCG@10", NAMES)
         button = gr.Button("Score", variant="primary")
         status = gr.HTML(elem_id="status")
         figures = gr.HTML(elem_id="figures")
@@ -139,15 +143,15 @@ def page() -> gr.Blocks:
             curve = gr.Plot(show_label=False, label="Recall at k", min_width=300, visible=False)
         queries = gr.HTML(elem_id="queries")
 
-        options = [kind, protocol, ties, missing, ndcg_k, recall_k]
+        options = [kind, protocol, ties, missing, ndcg_k, recall_k, asked]
         inputs = [text, files, *options]
         outputs = [status, figures, histogram, curve, queries]
         chosen = [choice.input for choice in (kind, protocol, ties, missing)]
-        typed = [depth.submit for depth in (ndcg_k, recall_k)]
+        typed = [line.submit for line in (ndcg_k, recall_k, asked)]
         given = [files.upload, files.clear]
         triggers = [button.click, text.submit, *chosen, *typed, *given]
         gr.on(triggers, score, inputs, outputs, **common_page.IN_TURN)
-        at_first = [None, next(iter(KINDS)), "standard", FREE, "error", "5", "1, 10, 100"]
+        at_first = [None, next(iter(KINDS)), "standard", FREE, "error", "5", "1, 10, 100", ""]
         values = [[example, *at_first] for example in EXAMPLES.values()]
         common_page.wire_examples(examples, values, score, inputs, outputs)
     return blocks

@@ -83,6 +83,16 @@ def read_depths(name: str, text: str, largest: int) -> list[int]:
     return found
 
 
+def read_figures(name: str, text: str, largest: int) -> list[str] | None:
+    """The names of a line such as "ERR-IA@20, NRBP", at most 20; None where it is empty."""
+    names = text.replace(",", " ").split()
+    bound(f"names in {name}", len(names), 20)
+    depths = [figure.partition("@")[2] for figure in names]
+    known = [int(k) for k in depths if k.isascii() and k.isdecimal() and len(k) < 19]
+    bound(f"ranks in {name}", max(known, default=0), largest)  # the metric refuses other depths
+    return names or None
+
+
 def section(card: str, title: str) -> str:
     """The text under a heading of a card."""
     return card.partition(f"\n## {title}\n")[2].partition("\n## ")[0]

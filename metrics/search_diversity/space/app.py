@@ -8,13 +8,14 @@ import gradio as gr
 import picture
 import uploads
 import views
-from common_metric import card, metric_class
+from common_metric import card, metric_class, metric_module
 from common_page import NO_PLOT, paragraphs, source, user_warnings
 from common_tables import counted, queries_table
-from common_texts import KEYS, MAX_BYTES, read_depths
+from common_texts import KEYS, MAX_BYTES, UploadError, read_depths, read_figures
 
 NAME = "search_diversity"
 METRIC = metric_class(NAME)
+FIGURES = metric_module(NAME, "scoring").FIGURES
 PROTOCOLS = ("standard", "released", "recipe")
 MAX_DEPTH = 1000
 SHOWN_RANKS = 50
@@ -26,6 +27,7 @@ INTRODUCTION = """\
 A query has subtopics, a document covers some of them, and the top of a ranking should cover many.
 Give rankings and judgements to get alpha-NDCG, ERR-IA and S-recall under three definitions that go by
 these names: TREC's (standard), the MA4DIV code's (released) and the benchmark description's (recipe).
+The box "Figures" asks for others, such as NRBP, which only TREC's defines.
 """
 FORMS = f"""\
 In JSON, one entry per query: `{KEYS}`. A prediction is a list of document ids, best first (or of
@@ -74,35 +76,63 @@ def score(
     ranked: str | None,
     order: str,
     alpha: float,
+    beta: float,
     k: str,
+    asked: str,
     protocol: str,
     chosen: str | None,
 ) -> tuple[Any, ...]:
     """All that the page shows for these inputs; where they are refused, only why."""
-    upload, depths = uploads.read(text, judged, ranked, order), read_depths("k", k, MAX_DEPTH)
-    return scored(upload, source([judged, ranked]), alpha, depths, protocol, chosen)
+    upload = uploads.read(text, judged, ranked, order)
+    figures = read_figures("Figures", asked, MAX_DEPTH)
+    options = {"alpha": alpha, "beta": beta, "k": read_depths("k", k, MAX_DEPTH)}
+    return scored(upload, source([judged, ranked]), options, figures, protocol, chosen)
+
+
+def defined(figures: list[str] | None, protocol: str) -> list[str] | None:
+    """Those that the protocol defines, and names of no figure, which the metric refuses."""
+    if figures is None:
+        return None
+    rows = [(name, name.partition("@")[0]) for name in figures]
+    known = [(name, FIGURES.get(bare) or FIGURES.get(f"{bare}@k")) for name, bare in rows]
+    return [name for name, figure in known if figure is None or protocol in figure.protocols]
+
+
+def not_defined(protocol: str) -> UploadError:
+    """What to say where the chosen protocol defines none of the figures asked for."""
+    there = ", ".join(row for row, figure in FIGURES.items() if protocol in figure.protocols)
+    return UploadError(
+        f"Figures: {protocol}, the protocol of what follows, defines none of these; "
+        f"it defines {there}. Choose another protocol or other figures."
+    )
 
 
 def scored(
     upload: uploads.Upload,
     origin: str,
-    alpha: float,
-    k: list[int],
+    options: dict[str, Any],
+    figures: list[str] | None,
     protocol: str,
     chosen: str | None,
 ) -> tuple[Any, ...]:
     """Status, figures, choice of queries, coverage and gains of the chosen one, all queries."""
     metric = METRIC(keep_in_memory=True)
     data = {name: getattr(upload, name) for name in ("predictions", "references", "query_ids")}
-    results, per_query, signatures = {}, {}, []
+    results: dict[str, dict[str, float]] = {}
+    alpha, per_query, signatures = options["alpha"], {}, []
     with user_warnings() as warned:
-        for name in PROTOCOLS:
+        for name in PROTOCOLS:  # "standard", the first, defines every figure
+            asked, results[name] = defined(figures, name), {}
+            if asked == []:
+                continue
             metric.add_batch(**data)
             kind = metric.kind
-            penalty = None if name == "recipe" else alpha
-            result = metric.compute(protocol=name, alpha=penalty, k=k, per_query=True)
+            given = {**options, "alpha": None if name == "recipe" else alpha, "figures": asked}
+            result = metric.compute(protocol=name, **given, per_query=True)
             per_query[name], results[name] = result.pop("per_query"), result
             signatures.append(metric.signature)
+    if not results[protocol]:
+        raise not_defined(protocol)
     head, rows, order = views.worst_first(per_query[protocol])
     as_kind = f", read as {kind}" if kind else ""
     told = [f"{counted(len(rows), 'query', 'queries')} of {origin}{as_kind}."]
@@ -115,11 +145,12 @@ def scored(
     place = order[names.index(shown)]
     if upload.query_ids is not None:  # rows that repeat an id are scored once
         place = list(map(str, upload.query_ids)).index(shown)
+    depth = max(int(key[7:]) for key in per_query[protocol] if key.startswith("Judged@"))
     return (
         paragraphs(told),
         views.figures(results),
         gr.Dropdown(choices=names[:CHOICES], value=shown),
-        *pictured(upload, place, kind, protocol, alpha, min(max(k), SHOWN_RANKS)),
+        *pictured(upload, place, kind, protocol, alpha, min(depth, SHOWN_RANKS)),
         queries_table(f"Queries under {protocol}", head, rows),
     )
 
@@ -156,7 +187,9 @@ def page() -> gr.Blocks:
                 order = gr.Dropdown(list(uploads.RUN_ORDERS), label="Order of a run")
         with gr.Row():
             alpha = gr.Slider(0, 1, value=0.5, step=0.05, label="alpha", min_width=200)
+            beta = gr.Slider(0, 1, value=0.5, step=0.05, label="beta, for NRBP", min_width=200)
             k = gr.Textbox("5, 10", label="k", min_width=100)
+        asked = common_page.figures_box("ERR-IA@20, NRBP, P-IA@20", FIGURES)
         button = gr.Button("Score", variant="primary")
         status = gr.HTML(elem_id="status")
         figures = gr.HTML(elem_id="figures")
@@ -171,14 +204,15 @@ def page() -> gr.Blocks:
         gains = gr.Plot(show_label=False, label="Gain of each rank", visible=False)
         queries = gr.HTML(elem_id="queries")
 
-        inputs = [text, judged, ranked, order, alpha, k, protocol, chosen]
+        inputs = [text, judged, ranked, order, alpha, beta, k, asked, protocol, chosen]
         outputs = [status, figures, chosen, coverage, gains, queries]
         options = [order.input, protocol.input, chosen.input]
         files = [event for file in (judged, ranked) for event in (file.upload, file.clear)]
-        triggers = [button.click, text.submit, k.submit, *options, *files]
+        triggers = [button.click, text.submit, k.submit, asked.submit, *options, *files]
         gr.on(triggers, score, inputs, outputs, **common_page.IN_TURN)
-        alpha.input(score, inputs, outputs, trigger_mode="always_last", **common_page.IN_TURN)
-        at_first = [None, None, uploads.RUN_ORDERS[0], 0.5, "5, 10", "standard", None]
+        for slider in (alpha, beta):
+            slider.input(score, inputs, outputs, trigger_mode="always_last", **common_page.IN_TURN)
+        at_first = [None, None, uploads.RUN_ORDERS[0], 0.5, 0.5, "5, 10", "", "standard", None]
         values = [[example, *at_first] for example in EXAMPLES.values()]
         common_page.wire_examples(examples, values, score, inputs, outputs)
     return blocks

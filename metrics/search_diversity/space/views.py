@@ -15,17 +15,24 @@ MARKS = {True: ("first", "●"), False: ("again", "○"), None: ("none", "")}
 
 
 def figures(results: Mapping[str, Mapping[str, float]]) -> str:
-    """Each figure under each protocol, rounded and, on a second line, to the last digit."""
-    keys = list(next(iter(results.values())))
+    """Each figure under each protocol that defines it, rounded and, below, to the last digit."""
+    keys = dict.fromkeys(key for result in results.values() for key in result)
     head = "".join(f'<th scope="col">{name}</th>' for name in ("figure", *results))
     body = "".join(
         f'<tr><th scope="row">{key}</th>'
-        + "".join(f"<td>{r[key]:.4f}<br><small>{r[key]!r}</small></td>" for r in results.values())
+        + "".join(f"<td>{_figure(result.get(key))}</td>" for result in results.values())
         + "</tr>"
         for key in keys
     )
     caption = "Figures under each protocol, higher is better"
     return scrolling(caption, f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
+
+
+def _figure(value: float | None) -> str:
+    """A value rounded and to the last digit, a dash where the protocol defines none."""
+    if value is None:
+        return '<span role="img" aria-label="not defined">-</span>'
+    return f"{value:.4f}<br><small>{value!r}</small>"
 
 
 def worst_first(per_query: Mapping[str, Sequence[Any]]) -> tuple[list[str], list[Row], list[int]]:
