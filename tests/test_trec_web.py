@@ -301,7 +301,11 @@ BROKEN_QRELS = [
         b"1 1 a 1\n1 1 \xe9 1\n",
         ":2: expected text in the encoding UTF-8, got byte 0xe9",
     ),
-    ("gzip cut", gzip.compress(b"1 1 a 1\n" * 9, mtime=0)[:-9], ":10: expected a whole gzip file, got "),
+    (
+        "gzip cut",
+        gzip.compress(b"1 1 a 1\n" * 9, mtime=0)[:-9],
+        ":10: expected a whole gzip file, got ",
+    ),
 ]
 BROKEN_TOPICS = [
     ("UTF-16", TOPICS.encode("utf-16"), ":1: expected text in the encoding UTF-8"),
