@@ -82,8 +82,21 @@ REFUSED = [
     ("quoter_rank", "MeanRank@5", {}, "MeanRank has no depth"),
     ("quoter_rank", "MRR@10", {"protocol": "released"}, "be figures that protocol 'released'"),
     ("quoter_rank", "ndcg@10", {}, "did you mean NDCG@k?"),
-    ("quoter_rank", "Recall@-1", {}, "must have depths that are ints >= 1, got 'Recall@-1'"),
+    (
+        "quoter_rank",
+        "Recall@-1",
+        {},
+        "must have depths that are ints from 1 to 1000000000000000000, got 'Recall@-1'",
+    ),
     ("quoter_rank", "missing", {"missing": "zero"}, "be among MRR, MRR@k, NDCG@k"),
+    ("quoter_rank", "mrr", {}, "did you mean MRR?"),
+    ("quoter_rank", "MRRR@5", {"protocol": "released"}, "did you mean MRR?"),
+    (
+        "search_diversity",
+        "NRBPP",
+        {"protocol": "recipe"},
+        "be among alpha-NDCG@k, ERR-IA@k, S-recall@k, got",
+    ),
 ]
 
 
@@ -278,6 +291,49 @@ def test_every_form_of_input_gives_the_same_bits(figures):
         )
     ]
     assert all(result == found[0] for result in found)
+
+
+def test_figures_of_a_query_depend_on_that_query_alone():
+    """To the bit: alone, beside others, beside itself, in any order, in deep rankings."""
+    rng = np.random.default_rng(1)
+    rankings, references = [], []
+    for _ in range(12):
+        n = int(rng.integers(3, 100))
+        labels = [sorted(str(s) for s in rng.permutation(12)[: rng.integers(5)]) for _ in range(n)]
+        references.append({f"d{i:03}": found for i, found in enumerate(labels)} | {"e": ["0"]})
+        rankings.append([*rng.permutation(sorted(references[-1])).tolist()])
+    keys = [*(f"{name}@{k}" for name in DEEP for k in (7, 80)), *WHOLE]
+    for options in ({}, {"alpha": 0.3, "beta": 0.8}, {"alpha": 0.1, "beta": 0.99}):
+        options = {**options, "figures": keys, "per_query": True}
+
+        def of_queries(order, options=options):
+            rows = [rankings[i] for i in order], [references[i] for i in order]
+            return METRIC.compute(predictions=rows[0], references=rows[1], **options)["per_query"]
+
+        whole = of_queries(range(12))
+        shuffled = rng.permutation(12).tolist()
+        again, copies = of_queries(shuffled), of_queries([3] * 9)
+        for key in keys:
+            assert [whole[key][i] for i in shuffled] == again[key], key
+            assert copies[key] == [whole[key][3]] * 9, key
+            assert [of_queries([i])[key][0] for i in range(12)] == whole[key], key
+
+
+def test_ties_anywhere_count_where_a_figure_goes_over_whole_rankings():
+    matrix = [[1, 0], [0, 1], [0, 0], [0, 1], [1, 0], [0, 0]]
+    rows = {"predictions": [[9.0, 8.0, 7.0, 1.0, 1.0, 1.0]], "references": [matrix]}
+    for figures in ("MAP-IA", ("P-IA@2", "MAP-IA"), ["NRBP", "P-IA@3"]):
+        _, warned = recorded(lambda figures=figures: METRIC.compute(**rows, figures=figures, k=2))
+        assert warned == [
+            "1 of 1 queries have equal scores; their order is the protocol's, not the model's"
+        ]
+    assert recorded(lambda: METRIC.compute(**rows, figures="P-IA@3"))[1] == []
+
+
+def test_names_in_an_array():
+    found = asked("search_diversity", np.array(["NRBP", "P-IA@2"]))
+    assert list(map(type, found)) == [str, str]
+    assert found == asked("search_diversity", ("NRBP", "P-IA@2"))
 
 
 # Invariants

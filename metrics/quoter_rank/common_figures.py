@@ -10,6 +10,8 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .common_checks import InputTypeError, message
 
 Asked = tuple[tuple[str, int], ...]  # row of the table and depth, 0 where it has none
@@ -20,7 +22,7 @@ def parse_figures(
     table: Mapping[str, Any],
     protocol: str,
     depths: Callable[[str], Iterable[int]],
-    deepest: int | None = None,
+    deepest: int,
 ) -> Asked:
     """The figures that names ask for, in their order, none twice.
 
@@ -35,16 +37,17 @@ def parse_figures(
             figure that the protocol does not define.
         TypeError: no str.
     """
-    names = [figures] if isinstance(figures, str) else figures
+    names = figures.tolist() if isinstance(figures, np.ndarray) else figures
+    names = [names] if isinstance(names, str) else names
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise InputTypeError(message("figures", "be a name or several", figures))
+    there = [row for row, figure in table.items() if protocol in figure.protocols]
     if not names:
-        raise ValueError(message("figures", f"name figures: {_list(table)}", figures))
+        raise ValueError(message("figures", f"name figures: {_list(there)}", figures))
     asked: list[tuple[str, int]] = []
-    for name in names:
-        row, k = _row(name, table, deepest)
-        if protocol not in table[row].protocols:
-            there = [row for row, figure in table.items() if protocol in figure.protocols]
+    for name in map(str, names):
+        row, k = _row(name, table, there, deepest)
+        if row not in there:
             rule = f"be figures that protocol {protocol!r} defines: {_list(there)}"
             raise ValueError(message("figures", rule, name))
         bare = row.removesuffix("@k")
@@ -57,21 +60,23 @@ def key_of(row: str, k: int) -> str:
     return f"{row.removesuffix('k')}{k}" if k else row
 
 
-def _row(name: str, table: Mapping[str, Any], deepest: int | None) -> tuple[str, int]:
+def _row(
+    name: str, table: Mapping[str, Any], there: Iterable[str], deepest: int
+) -> tuple[str, int]:
     """The row of a name, and its depth if it has one."""
     bare, at, depth = name.partition("@")
     if name in table and not at:
         return name, 0
     row = f"{bare}@k"
     if row not in table:
-        hint = f"{bare} has no depth" if bare in table else _nearest(bare, table)
-        raise ValueError(message("figures", f"be among {_list(table)}", name, hint=hint))
+        hint = f"{bare} has no depth" if bare in table else _nearest(bare, there)
+        raise ValueError(message("figures", f"be among {_list(there)}", name, hint=hint))
     if not at:
         return row, 0
     k = _depth(depth)
-    if k == 0 or (deepest is not None and k > deepest):
-        rule = "have depths that are ints " + (f"from 1 to {deepest}" if deepest else ">= 1")
-        raise ValueError(message("figures", rule, name, hint=f"there are {_list(table)}"))
+    if not 0 < k <= deepest:
+        rule = f"have depths that are ints from 1 to {deepest}"
+        raise ValueError(message("figures", rule, name, hint=f"there are {_list(there)}"))
     return row, k
 
 
@@ -82,7 +87,9 @@ def _depth(text: str) -> int:
 
 
 def _nearest(bare: str, table: Iterable[str]) -> str:
-    spelled = {row.removesuffix("@k").casefold(): row for row in table}
+    spelled: dict[str, str] = {}
+    for row in table:  # a name without depth before the same one with it
+        spelled.setdefault(row.removesuffix("@k").casefold(), row)
     near = difflib.get_close_matches(bare.casefold(), spelled, n=1)
     return f"did you mean {spelled[near[0]]}?" if near else ""
 

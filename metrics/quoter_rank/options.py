@@ -9,6 +9,7 @@ from .scoring import DEFAULT, FIGURES, PROTOCOLS
 
 TIES = ("expected", "optimistic", "pessimistic")
 MISSING = ("error", "zero")
+DEEPEST = 10**18  # ranks are int64
 
 
 class Options(NamedTuple):
@@ -71,6 +72,7 @@ def check_options(
         FIGURES,
         protocol,
         lambda name: depths.get(name, depths["NDCG"]),
+        DEEPEST,
     )
     per_query, interval = check_reporting(**reporting)
     if interval and protocol == "released":

@@ -42,7 +42,7 @@ def figures_of_queries(queries: Queries, options: Options) -> dict[str, Floats]:
     ranking = queries.ranking if protocol != "released" else _ties_in_reference_order(queries)
     keys = [*options.keys, *(f"Judged@{k}" for k in depths)]
     values = {key: np.empty(len(queries)) for key in keys}
-    depth = max(depths) if all(k for _, k in options.figures) else WHOLE
+    depth = WHOLE if options.is_whole else max(depths)
     for chosen, labels, ranked in _blocks(queries, ranking, protocol, depth):
         block = figures(
             labels,

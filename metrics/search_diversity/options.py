@@ -45,6 +45,11 @@ class Options(NamedTuple):
         return tuple(sorted({k for _, k in self.figures if k}, reverse=True)) or self.k
 
     @property
+    def is_whole(self) -> bool:
+        """Whether a figure goes over whole rankings."""
+        return not all(k for _, k in self.figures)
+
+    @property
     def signature(self) -> str:
         """The options as they stand in `metric.signature`."""
         alpha = "" if self.protocol == "recipe" else f"|alpha:{self.alpha}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import figures_of_queries
+from .blocks import WHOLE, figures_of_queries
 from .common_checks import Plain, message, warn
 from .common_intervals import intervals
 from .options import Options
@@ -24,7 +24,7 @@ def result(parts: Iterable[Queries], options: Options) -> tuple[dict[str, Any], 
     """
     columns, tied = _columns(parts, options)
     judged = np.concatenate(columns[f"Judged@{options.depths[0]}"])
-    _warn(judged, tied, options.depths[0])
+    _warn(judged, tied, options)
     figures: dict[str, Any] = {key: mean(*columns[key]) for key in options.keys}
     if options.interval:
         values = {key: np.concatenate(columns[key]) for key in options.keys}
@@ -46,7 +46,8 @@ def _columns(parts: Iterable[Queries], options: Options) -> tuple[dict[str, list
         for key, value in figures_of_queries(part, options).items():
             columns.setdefault(key, []).append(value)
         queries += len(part)
-        tied += int(np.count_nonzero(has_ties(part, options.depths[0])))
+        depth = WHOLE if options.is_whole else options.depths[0]
+        tied += int(np.count_nonzero(has_ties(part, depth)))
         ranked += len(part.ranking)
         judged += int(np.count_nonzero(part.ranking >= 0))
     if not queries:
@@ -68,11 +69,13 @@ def _check_recipe(queries: Queries, options: Options, start: int) -> None:
             raise ValueError(message("references", rule, most[query], start + query))
 
 
-def _warn(judged: Floats, tied: int, depth: int) -> None:
+def _warn(judged: Floats, tied: int, options: Options) -> None:
     """Warn of ties that the protocol had to break, and of unjudged documents."""
+    depth = options.depths[0]
+    place = "" if options.is_whole else f" within rank {depth}"
     if tied > 0.01 * len(judged):
         warn(
-            f"{tied} of {len(judged)} queries have equal scores within rank {depth}; "
+            f"{tied} of {len(judged)} queries have equal scores{place}; "
             "their order is the protocol's, not the model's"
         )
     share = np.mean(judged[~np.isnan(judged)]) if not np.isnan(judged).all() else 1.0

@@ -248,7 +248,9 @@ def map_ia(covers: Bools, n_covering: Ints, n_subtopics: Ints) -> Floats:
     found = np.arange(1, len(row) + 1) - (np.cumsum(n_found) - n_found)[row]
     total = np.bincount(row, found / (position + 1), minlength=subtopics * queries)
     average = _ratio(total, n_covering.reshape(-1)).reshape(subtopics, queries)
-    return _ratio(average.sum(axis=0), n_subtopics)
+    return _ratio(
+        np.cumsum(np.append(np.zeros((1, queries)), average, axis=0), axis=0)[-1], n_subtopics
+    )
 
 
 def p_ia(n_covered: Ints, n_subtopics: Ints, *, k: int) -> Floats:
@@ -303,7 +305,9 @@ def _largest(alpha: float, divisors: Floats) -> float:
 
 def _patient_sum(gains: Floats, beta: float) -> Floats:
     """sum_i gains_i beta^(i-1)."""
-    return np.asarray(beta ** np.arange(len(gains)) @ gains)
+    powers = np.cumprod(np.append(1.0, np.full(len(gains), beta)))[: len(gains)]
+    total = np.cumsum(gains * powers[:, None], axis=0)  # rank by rank, the same in any block
+    return np.asarray(total[-1]) if len(gains) else np.zeros(gains.shape[1])
 
 
 def _sum(gains: Floats, divisors: Floats, k: int) -> Floats:
