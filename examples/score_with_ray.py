@@ -87,7 +87,7 @@ def score_documents(batch: pa.Table) -> pa.Table:
     if np.isnan(scores).any():
         raise ValueError("`scores` must hold no NaN")
     scores, labels = scores[:, ::-1], labels[:, ::-1].astype(bool)  # the later row first
-    asked = [(name, k) for k in sorted(K, reverse=True) for name in diversity_scoring.FIGURES]
+    asked = [(row, k) for k in sorted(K, reverse=True) for row in diversity_scoring.DEFAULT]
     values = figures(
         np.ascontiguousarray(labels.transpose(2, 1, 0)),
         np.argsort(-scores, axis=1, kind="stable")[:, : max(K)].T,
@@ -97,7 +97,8 @@ def score_documents(batch: pa.Table) -> pa.Table:
         alpha=ALPHA,
         asked=asked,
     )
-    return pa.table({f"{name}@{k}": value for (name, k), value in zip(asked, values, strict=True)})
+    keys = [row.removesuffix("k") + str(k) for row, k in asked]
+    return pa.table(dict(zip(keys, values, strict=True)))
 
 
 # In the process that aggregates ---------------------------------------------------------------
