@@ -131,6 +131,11 @@ def test_directions_of_every_figure():
             metric[wrong]
 
 
+def test_directions_at_depths_beyond_any_rank():
+    metric = load("quoter_rank", ndcg_k=10**20, recall_k=10**18)
+    assert set(metric.greater_is_better) == set(metric.compute(**ROWS["quoter_rank"]))
+
+
 @both
 def test_configured_and_the_trainer_take_figures(name):
     figures = {"quoter_rank": ("MRR@2", "MeanRank"), "search_diversity": ("NRBP", "P-IA@2")}[name]
