@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ir_datasets") is None, reason="needs ir_datasets: quotediv[trec]"
 )
 
-COLUMNS = ["query_id", "query", "description", "doc_ids", "subtopics"]
+COLUMNS = ["query_id", "query", "description", "type", "doc_ids", "subtopics"]
 REAL = {"2009": 50, "2010": 48}
 FIRST_TOPIC = {"2009": 1, "2010": 51, "2011": 101, "2012": 151}
 NIST = {
@@ -64,13 +64,14 @@ QRELS = """\
 {0} 1 a -2
 {0} 2 b 0
 """
-WORDS = {"query": "quotes & proverbs", "description": "Find quotes."}
+WORDS = {"query": "quotes & proverbs", "description": "Find quotes.", "type": "faceted"}
 ROWS = [
     {**WORDS, "query_id": "1", "doc_ids": ["a", "b"], "subtopics": [[], ["1"]]},
     {
         "query_id": "2",
         "query": "être",
         "description": "Find it.",
+        "type": "ambiguous",
         "doc_ids": ["d10", "d9", "z", "é"],
         "subtopics": [["2"], ["2", "10"], [], []],
     },
@@ -79,6 +80,7 @@ ROWS = [
             "query_id": str(number),
             "query": f"query {number}",
             "description": f"Find {number}.",
+            "type": "faceted",
             "doc_ids": [f"doc{number}"],
             "subtopics": [["1"]],
         }
@@ -197,7 +199,10 @@ def test_tabs_and_an_identical_line_twice(tmp_path):
 def test_real_files_as_a_plain_reading_has_them(real, year):
     root = ElementTree.parse(real / f"{year}.topics.full.xml").getroot()
     words = {
-        topic.get("number"): [" ".join(topic.findtext(tag).split()) for tag in COLUMNS[1:3]]
+        topic.get("number"): [
+            *(" ".join(topic.findtext(tag).split()) for tag in COLUMNS[1:3]),
+            topic.get("type"),
+        ]
         for topic in root
     }
     judged, labels = defaultdict(set), defaultdict(set)
@@ -211,7 +216,7 @@ def test_real_files_as_a_plain_reading_has_them(real, year):
     assert len(topics) == REAL[year]
     for row in topics:
         topic = row["query_id"]
-        assert [row["query"], row["description"]] == words[topic]
+        assert [row["query"], row["description"], row["type"]] == words[topic]
         assert row["doc_ids"] == sorted(judged[topic], key=str.encode)
         found = [list(map(int, subtopics)) for subtopics in row["subtopics"]]
         assert found == [sorted(labels[topic, doc]) for doc in row["doc_ids"]]
@@ -251,6 +256,23 @@ def test_only_ascii_blanks_of_a_query_become_spaces(tmp_path):
     text = TOPICS.replace("être", "\u00a0être\t \n là\u0085")
     topics = trec_web.load(2009, data_dir=write(tmp_path, topics=text))
     assert topics[1]["query"] == "\u00a0être là\u0085"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "doctype", "expected"),
+    [
+        ("", "", "ambiguous"),
+        (' type="other"', "", "other"),
+        ("", '<!DOCTYPE w [<!ATTLIST topic type (ambiguous|faceted|other) "faceted">]>', "faceted"),
+    ],
+    ids=["none", "other", "the default of the file"],
+)
+def test_the_type_of_a_topic(tmp_path, attribute, doctype, expected):
+    text = TOPICS.replace(' type="faceted"', attribute).replace(
+        "\n<webtrack", f"{doctype}<webtrack"
+    )
+    topics = trec_web.load(2009, data_dir=write(tmp_path, topics=text))
+    assert topics["type"][:3] == [expected, "ambiguous", "faceted"]
 
 
 # What it refuses
@@ -334,6 +356,11 @@ BROKEN_TOPICS = [
         "no query",
         b"<t>\n<topic number='1'><query> </query></topic></t>",
         ":2: expected a topic with a query, got none",
+    ),
+    (
+        "another type",
+        b"<t>\n<topic number='1' type='Faceted'><query>q</query></topic></t>",
+        ":2: expected a topic of type ambiguous, faceted, other, got 'Faceted'",
     ),
     (
         "a subtopic without type",

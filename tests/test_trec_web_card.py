@@ -5,6 +5,7 @@ import importlib.util
 import random
 import re
 import runpy
+from collections import Counter
 
 import datasets
 import pytest
@@ -81,6 +82,18 @@ RUNS = {
     "DESA": "result_desa.run",
     "GDESA": "result_gdesa.run",
 }
+
+
+@pytest.mark.parametrize("year", SIZES)
+def test_types_of_topics(shared_data, year):
+    if importlib.util.find_spec("ir_datasets") is None:
+        pytest.skip("needs ir_datasets: quotediv[trec]")
+    folder = shared_data / "trec_web"
+    types = Counter(trec_web.load(None if year == "all" else year, data_dir=folder)["type"])
+    _, _, section = CARD.read_text(encoding="utf-8").partition("## Types\n")
+    printed = cells(section.partition("\n## ")[0])
+    assert dict(zip(printed["year"], map(int, printed[year]), strict=True)) == types
+    assert types.total() == SIZES[year]
 
 
 def public_runs():

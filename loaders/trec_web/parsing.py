@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
 
-from quotediv.loaders.reading import INTEGER, NATURAL, check_number, read_fields, read_text
+from quotediv.loaders.reading import (
+    INTEGER,
+    NATURAL,
+    check_number,
+    read_fields,
+    read_text,
+    shortened,
+)
 
 from .library import import_ir_datasets
 
@@ -19,6 +26,7 @@ TOPICS_A_YEAR = 50
 UNJUDGED = {"95", "100"}  # topics of 2010 that NIST did not judge
 QRELS_COLUMNS = "topic, subtopic, document, judgement"
 ONCE = ("query", "description")  # elements of a topic
+TYPES = ("ambiguous", "faceted", "other")  # of a topic; NIST's files declare the first as default
 BLANKS = re.compile(r"[ \t\r\n]+")
 
 Judged = dict[str, list[str]]  # document -> subtopics
@@ -34,6 +42,7 @@ class Topic(NamedTuple):
     query_id: str
     query: str
     description: str
+    type: str
 
 
 def read_year(
@@ -78,10 +87,15 @@ def read_topics(path: Path, year: str) -> dict[str, Topic]:
 
     topics = {}
     for query in TrecXmlQueries(StringFile(text), qtype=TrecWebTrackQuery).queries_iter():
-        topic = Topic(query.query_id, _one_line(query.query), _one_line(query.description))
+        kind = TYPES[0] if query.type is None else query.type
+        words, need = _one_line(query.query), _one_line(query.description)
+        topic = Topic(query.query_id, words, need, kind)
+        place = f"{path}:{lines[topic.query_id]}"
         if not topic.query:
-            place = f"{path}:{lines[topic.query_id]}"
             raise ValueError(f"{place}: expected a topic with a query, got none")
+        if topic.type not in TYPES:
+            expected = f"expected a topic of type {', '.join(TYPES)}"
+            raise ValueError(f"{place}: {expected}, got {shortened(topic.type)}")
         topics[topic.query_id] = topic
     return dict(sorted(topics.items(), key=lambda item: int(item[0])))
 

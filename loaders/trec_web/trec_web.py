@@ -108,6 +108,7 @@ class TrecWeb(SourceBuilder):
             "query_id": text,
             "query": text,
             "description": text,
+            "type": text,
             "doc_ids": datasets.Sequence(text),
             "subtopics": datasets.Sequence(datasets.Sequence(text)),
         }
@@ -160,8 +161,10 @@ def load(
 ) -> datasets.Dataset | datasets.DatasetDict:
     """Load the diversity task of a TREC Web Track: its topics that have judgements.
 
-    Columns: query_id, query, description, doc_ids and subtopics. doc_ids are all judged documents
-    of the topic, sorted by the UTF-8 bytes of their ids: those that TREC's ndeval scores against.
+    Columns: query_id, query, description, type, doc_ids and subtopics. type is NIST's: "faceted",
+    "ambiguous" or "other"; a topic without one is "ambiguous", as NIST's files declare. All topics
+    of the four years have one, none is "other". doc_ids are all judged documents of the topic,
+    sorted by the UTF-8 bytes of their ids: those that TREC's ndeval scores against.
     subtopics has one list of labels per document, in numeric order, empty where no judgement is
     above 0. To score a run:
 
