@@ -131,6 +131,25 @@ def test_directions_of_every_figure():
             metric[wrong]
 
 
+PREFIXES = ("eval_", "test_", "eval_english_", "eval_modern_chinese_", "eval_5-19_", "eval_MRR_")
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_directions_of_the_keys_of_trainer(prefix):
+    for name in ("quoter_rank", "search_diversity"):
+        better = load(name).greater_is_better
+        assert {key: better[prefix + key] for key in better} == dict(better)
+        for wrong in ("loss", "runtime", "MRR@0", "NRBP@5", ""):
+            with pytest.raises(KeyError, match=re.escape(repr(prefix + wrong))):
+                better[prefix + wrong]
+    better = load("quoter_rank").greater_is_better
+    assert better[f"{prefix}MRR@10"] and not better[f"{prefix}missing"]
+    with pytest.raises(KeyError):
+        better[prefix.replace("_", "") + "MRR"]
+    keys = list(better)
+    assert better[f"{prefix}MRR"] and keys == list(better) and len(better) == len(keys)
+
+
 def test_directions_at_depths_beyond_any_rank():
     metric = load("quoter_rank", ndcg_k=10**20, recall_k=10**18)
     assert set(metric.greater_is_better) == set(metric.compute(**ROWS["quoter_rank"]))

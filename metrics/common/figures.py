@@ -100,6 +100,8 @@ def _list(rows: Iterable[str]) -> str:
 class Directions(dict[str, bool]):
     """True for each key where higher is better; other figures and depths are worked out on lookup.
 
+    A key may have a prefix that ends in "_", as `Trainer` gives it: "eval_MRR", "eval_english_MRR".
+
     Args:
         table: the figures that there are.
         keys: the keys of the result.
@@ -115,9 +117,10 @@ class Directions(dict[str, bool]):
 
     def __missing__(self, key: str) -> bool:
         """The direction of a key that this result does not have."""
-        if key in self._counts:
+        bare = key.rpartition("_")[2]
+        if bare in self._counts:
             return False
-        name, at, depth = key.partition("@")
+        name, at, depth = bare.partition("@")
         row = f"{name}@k" if at else name
         if row not in self._table or (at and not _depth(depth)):
             raise KeyError(key)

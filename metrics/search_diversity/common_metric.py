@@ -124,7 +124,10 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
 
     @property
     def greater_is_better(self) -> Mapping[str, bool]:
-        """Whether higher is better, for each key of the result and for figures at any other depth."""
+        """Whether higher is better, for each key of the result and for figures at any other depth.
+
+        Keys of `Trainer` have an answer too: "eval_MeanRank", "eval_english_MeanRank".
+        """
         return Directions(self.FIGURES, self._default_options().keys, self.COUNTS)
 
     @property
