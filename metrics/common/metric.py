@@ -2,21 +2,20 @@
 """The base class of metrics whose rows are queries: rows are checked when added, kept for `compute`."""
 
 import abc
-import json
 import sys
 from collections.abc import Iterable, Mapping
-from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import datasets
 import evaluate
-import numpy as np
 
+from .batch import Batch, of_processes, refuse_two_types
 from .checks import Plain, check_bool, message
 from .defaults import WithDefaults
 from .figures import Directions
 from .intervals import normal_distribution
-from .query_ids import Id, count_once, new_rows, read_ids, refuse_different, sorted_by_number
+from .query_ids import Id, groups_of, new_rows, read_ids, refuse_two_groups
+from .results import Results, by_group
 from .rows import Rows
 from .training import Evaluations, batches
 
@@ -27,14 +26,7 @@ STORED = datasets.Features(
 )
 
 
-class Batch(NamedTuple):
-    """Rows, in parts, and their query ids; the ids are [] if the rows have none."""
-
-    parts: Iterable[Rows]
-    ids: list[Id]
-
-
-NOTHING = Batch([], [])
+NOTHING = Batch()
 
 
 class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
@@ -55,7 +47,9 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
     _added: list[Rows]
     _length: int  # queries in `_added`
     _ids: list[Id]  # of the added rows, or []
+    _groups: list[Id]  # of the added rows, or []
     _row_of: dict[Id, bytes]  # the fingerprint of each id's row
+    _group_of: dict[Id, Id]  # the group of each id, where rows have both
     _waiting: Batch  # rows given to a `compute` call that `refuse` refused
 
     # What a metric supplies
@@ -87,8 +81,8 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         """Check one batch of an evaluation by `Trainer`."""
 
     @abc.abstractmethod
-    def score(self, parts: Iterable[Rows], options: Any) -> tuple[dict[str, Any], int]:
-        """The result for these rows, and the number of queries."""
+    def score(self, parts: Iterable[Rows], options: Any) -> Results:
+        """The figures of each of these rows."""
 
     def refuse(self, parts: Iterable[Rows], options: Any) -> None:
         """Raise for rows that the options cannot score; called before repeated queries are dropped."""
@@ -142,22 +136,33 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         predictions: Any = None,
         references: Any = None,
         query_id: Any = None,
+        group: Any = None,
     ) -> None:
         """Add one query: `prediction` and `reference` (the plurals are for `evaluate.combine`)."""
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
         ids = None if query_id is None else [query_id]
-        self.add_batch(predictions=[prediction], references=[reference], query_ids=ids)
+        groups = None if group is None else [group]
+        self.add_batch(
+            predictions=[prediction], references=[reference], query_ids=ids, groups=groups
+        )
 
     def add_batch(
-        self, *, predictions: Any = None, references: Any = None, query_ids: Any = None
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        query_ids: Any = None,
+        groups: Any = None,
     ) -> None:
         """Check a batch of queries, reduce it to what is scored, and keep it until `compute`."""
         read = list(self._read(predictions, references, query_ids is not None))
         parts = [rows for _, rows in read]
         ids = self._read_ids(query_ids, parts)
+        groups = self._read_groups(groups, ids, parts)
         if not any(map(len, parts)):
             return
+        refuse_two_groups(ids, groups, self._group_of, len(self))
         rows_of_ids = [row for part in parts for row in part.fingerprints()] if ids else []
         found = new_rows(ids, rows_of_ids, self._row_of, len(self))
         self._row_of.update({name: rows_of_ids[index] for name, index in found.items()})
@@ -165,6 +170,8 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         self._added += parts
         self._length += sum(map(len, parts))
         self._ids += ids
+        self._groups += groups
+        self._group_of.update(zip(ids, groups, strict=False))
         self._waiting = NOTHING
 
     def configured(self, **options: Any) -> Any:
@@ -201,49 +208,58 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         if compute_result is not None and not compute_result:
             self._evaluations.keep(parts)
             return {}
-        return self._scored(parts, options)
+        return self._scored(Batch(parts), options)
 
     def _run(
-        self, options: Any, predictions: Any, references: Any, query_ids: Any
+        self, options: Any, predictions: Any, references: Any, query_ids: Any, groups: Any
     ) -> dict[str, Any] | None:
         """`compute` with checked options. If it raises, the rows added before are kept."""
-        given = self._given(options, predictions, references, query_ids)
-        if self.num_process > 1:  # refuse before waiting for other processes
-            own = Batch([*self._added, *given.parts], self._ids + given.ids)
-            self._refuse_unordered(options, own)
+        given = self._given(options, predictions, references, query_ids, groups)
+        added = Batch(self._added, self._ids, self._groups)
+        if isinstance(groups, Mapping):
+            added, given = added.grouped(groups, 0), given.grouped(groups, len(self))
+            refuse_two_types(added.groups + given.groups)
+        self._refuse_unordered(options, Batch.joined([added, given]))  # before waiting for others
+        if self.num_process == 1:
+            refuse_two_groups(added.ids + given.ids, added.groups + given.groups, {})
         if options.interval:
             normal_distribution()  # raise ImportError now, while all rows are still held
-        gathered = self._gather(given)
+        gathered = self._gather(added, given)
         if gathered is None:
             return None
-        (parts, ids), given = gathered
-        if self.num_process > 1:
-            self._refuse_unordered(options, Batch(parts, ids))
+        rows, given = gathered
+        self._refuse_unordered(options, rows)
         try:
-            self.refuse(parts, options)
+            self.refuse(rows.parts, options)
         except ValueError:
             self._waiting = given
             raise
-        if ids:
-            parts, ids = self._once(parts, ids, options)
-        result = self._scored(parts, options)
-        if ids and options.per_query:
-            result["per_query"]["query_ids"] = ids
+        if rows.ids:
+            rows = rows.once(self._joined(rows.parts), options.in_order)
+        result = self._scored(rows, options)
         self._start_over()
         return result
 
-    def _given(self, options: Any, predictions: Any, references: Any, query_ids: Any) -> Batch:
+    def _given(
+        self, options: Any, predictions: Any, references: Any, query_ids: Any, groups: Any
+    ) -> Batch:
         """The rows given to `compute`; if none, those of a refused call that these options can score."""
+        mapped = isinstance(groups, Mapping)
         if predictions is None and references is None:
-            if query_ids is not None:
-                raise ValueError(message("query_ids", "come with predictions", query_ids))
+            lists = {"query_ids": query_ids, "groups": None if mapped else groups}
+            for name, values in lists.items():
+                if values is not None:
+                    raise ValueError(message(name, "come with predictions", values))
             return self._waiting if self.takes_waiting(options) else NOTHING
         has_ids = query_ids is not None or bool(self._ids)
         read = self._read(predictions, references, has_ids)
         parts: Iterable[Rows] = (rows for _, rows in read)
-        if self.READS_AHEAD or has_ids or self.num_process > 1:
+        has_groups = groups is not None or bool(self._groups)
+        if self.READS_AHEAD or has_ids or has_groups or self.num_process > 1:
             parts = list(parts)
-        return Batch(parts, self._read_ids(query_ids, parts) if has_ids else [])
+        ids = self._read_ids(query_ids, parts) if has_ids else []
+        listed = has_groups and not mapped
+        return Batch(parts, ids, self._read_groups(groups, ids, parts) if listed else [])
 
     def _read(self, predictions: Any, references: Any, has_ids: bool) -> Iterable[Any]:
         return self.read(predictions, references, kind=self._kind, start=len(self), has_ids=has_ids)
@@ -252,29 +268,33 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         rows = sum(map(len, parts))
         return read_ids(query_ids, rows=rows, held=self._ids, start=len(self))
 
+    def _read_groups(self, groups: Any, ids: list[Id], parts: Iterable[Rows]) -> list[Id]:
+        rows = sum(map(len, parts))
+        if isinstance(groups, Mapping):
+            groups = groups_of(groups, ids, rows, len(self))
+        return read_ids(groups, rows=rows, held=self._groups, start=len(self), name="groups")
+
     def _refuse_unordered(self, options: Any, batch: Batch) -> None:
         """Refuse rows without ids if order counts: the order in which processes add is left to chance."""
-        if options.in_order and not batch.ids and any(map(len, batch.parts)):
+        several = options.in_order and self.num_process > 1
+        if several and not batch.ids and any(map(len, batch.parts)):
             hint = "add all queries to one process, or give query_ids: their order counts here"
             raise ValueError(message("num_process", "be 1", self.num_process, hint=hint))
 
-    def _gather(self, given: Batch) -> tuple[Batch, Batch] | None:
+    def _gather(self, added: Batch, given: Batch) -> tuple[Batch, Batch] | None:
         """All rows, and separately those given to `compute`; None in processes other than 0.
 
         Rows of other processes come through evaluate's cache files. With one process, rows given to
         `compute` may be read lazily, while they are scored.
         """
         if self.num_process == 1:
-            ahead = isinstance(given.parts, list)
-            parts = [*self._added, *given.parts] if ahead else chain(self._added, given.parts)
-            return Batch(parts, self._ids + given.ids), given
-        both = Batch(self._added, self._ids), given
+            return Batch.joined([added, given]), given
         self.selected_feature_format = STORED
         self.info.experiment_id = f"{self._experiment}-{self._turn}"
         self._init_writer(timeout=self.timeout)  # a process without rows takes part too
         super().add_batch(
-            predictions=[self._joined(batch.parts).to_bytes() for batch in both],
-            references=[json.dumps(batch.ids) for batch in both],
+            predictions=[self._joined(batch.parts).to_bytes() for batch in (added, given)],
+            references=[batch.names() for batch in (added, given)],
         )
         columns = super().compute()
         self._turn = 1 - self._turn  # process 0 may still hold this round's files
@@ -286,47 +306,37 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
     def _compute(self, *, predictions: Any, references: Any) -> Any:
         return predictions, references
 
-    def _of_all_processes(self, rows: list[bytes], texts: list[str]) -> tuple[Batch, Batch]:
+    def _of_all_processes(self, rows: list[bytes], names: list[str]) -> tuple[Batch, Batch]:
         """The rows that each process added and gave; this process keeps the added ones."""
-        parts = [self.ROWS.from_bytes(data) for data in rows]
-        ids = [json.loads(text) for text in texts]
-        if any(ids):
-            ids = [own or [None] * len(part) for own, part in zip(ids, parts, strict=True)]
-        both = Batch(parts, list(chain.from_iterable(ids)))
-        self._end_round_unless_they_agree(both)
-        self._added, self._length = parts[::2], sum(map(len, parts[::2]))
-        self._ids = list(chain.from_iterable(ids[::2]))
-        return both, Batch(parts[1::2], list(chain.from_iterable(ids[1::2])))
-
-    def _end_round_unless_they_agree(self, both: Batch) -> None:
-        """Drop the rows of all processes if their ids conflict: no later call can resolve that."""
+        batches = of_processes([self.ROWS.from_bytes(data) for data in rows], names)
+        both, added = Batch.joined(batches), Batch.joined(batches[::2])
         try:
-            refuse_different(both.ids)
-            if both.ids:
-                new_rows(both.ids, self._joined(both.parts).fingerprints(), {})
-        except ValueError as error:
+            both.refuse_conflicts(self._joined(both.parts))
+        except ValueError as error:  # no later call can resolve that
             self._start_over()
             dropped = "the rows of all processes are dropped: add them again"
             raise ValueError(f"{error}; {dropped}") from None
-
-    def _once(self, parts: Iterable[Rows], ids: list[Id], options: Any) -> Batch:
-        """Drop rows that repeat an id, and sort the others by id if order counts."""
-        rows = self._joined(parts)
-        kept = count_once(ids, rows.fingerprints())
-        ids = [ids[index] for index in kept]
-        if options.in_order:
-            order = sorted_by_number(ids)
-            kept, ids = [kept[index] for index in order], [ids[index] for index in order]
-        return Batch([rows.take(np.array(kept, np.intp))], ids)
+        self._added, self._length = list(added.parts), added.n_rows
+        self._ids, self._groups = added.ids, added.groups
+        return both, Batch.joined(batches[1::2])
 
     def _joined(self, parts: Iterable[Rows]) -> Rows:
         return self.ROWS.joined([self.ROWS.none(), *parts])
 
-    def _scored(self, parts: Iterable[Rows], options: Any) -> dict[str, Any]:
-        result, n = self.score(parts, options)
+    def _scored(self, batch: Batch, options: Any) -> dict[str, Any]:
+        results = self.score(batch.parts, options)
+        found = results.figures()
+        if batch.groups:
+            keys = (key for key in options.keys if key not in self.COUNTS)
+            found |= by_group(results, batch.groups, keys)
+        if options.per_query:
+            found["per_query"] = results.per_query()
+            names = {"query_ids": batch.ids, "groups": batch.groups}
+            found["per_query"] |= {name: values for name, values in names.items() if values}
         version = sys.modules[type(self).__module__].__version__
+        n = len(results)
         self._signature = f"{self.name}|{options.signature}|n:{n}|version:{version}"
-        return result
+        return found
 
     def _default_options(self) -> Any:
         """The checked default options of `compute`, which are those of `compute_metrics`."""
@@ -339,4 +349,5 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
     def _start_over(self) -> None:
         self._kind = self.config_name if self.config_name in self.KINDS else None
         self._added, self._length, self._ids, self._row_of = [], 0, [], {}
+        self._groups, self._group_of = [], {}
         self._waiting = NOTHING

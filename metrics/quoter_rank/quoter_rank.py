@@ -10,18 +10,20 @@ import numpy as np
 
 # evaluate copies a script with only the files that it imports itself: so import them all here.
 from .common_arrays import is_array
+from .common_batch import Batch
 from .common_checks import check_choice, message
 from .common_defaults import WithDefaults
 from .common_figures import Directions
 from .common_intervals import intervals
 from .common_metric import RankingMetric
 from .common_query_ids import Id
+from .common_results import Results
 from .common_rows import Rows
 from .common_training import Evaluations
 from .inputs import KINDS, read_batch
 from .options import Options, check_options
 from .ranks import Ranks
-from .results import result
+from .results import scored
 from .scoring import FIGURES
 from .training import ranks_on_device, read_evaluation
 
@@ -65,6 +67,10 @@ Inputs:
     id with the same rank and ties count once, with one warning; an id with two different rows is
     an error. Under "released" ids must be ints, or strings of digits, and give the order.
 
+    groups, optional: one str or int for each row, for all rows or for none, such as its language; or,
+    given with query_ids, a mapping {query_id: group} of all of them. The result then has `by_group`
+    and `macro` too.
+
 Options of compute:
     protocol (str): "standard"; "released" averages as the published QuoteR code does (MRR and NDCG
         over batches of 64, MeanRank from 0, RankVariance a standard deviation; it depends on the
@@ -93,6 +99,8 @@ Returns:
     Recall@1, Recall@10, Recall@100: share of queries with rank <= k, higher is better.
     MeanRank, MedianRank, RankVariance: of the rank, from 1 (variance: population, from 0), lower
         is better.
+    by_group: {group: {key: figure, ..., "n": rows}}, each entry what the rows of the group alone
+        give; macro: {key: mean over the groups}. Only with groups.
     `metric.greater_is_better[key]` is the direction; `metric.signature` says how figures were made.
 
 Raises:
@@ -184,6 +192,7 @@ class QuoterRank(RankingMetric):
         predictions: Any = None,
         references: Any = None,
         query_ids: Any = None,
+        groups: Any = None,
         protocol: str = "standard",
         ties: str | None = None,
         missing: str = "error",
@@ -211,7 +220,7 @@ class QuoterRank(RankingMetric):
             n_resamples=n_resamples,
             random_state=random_state,
         )
-        return self._run(options, predictions, references, query_ids)
+        return self._run(options, predictions, references, query_ids, groups)
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
         """For `Trainer`: reduce the logits of a batch to two integers per query, on their device.
@@ -257,9 +266,9 @@ class QuoterRank(RankingMetric):
         """`compute(missing="zero")` scores rows that the call before refused for missing golds."""
         return bool(options.missing == "zero")
 
-    def score(self, parts: Iterable[Any], options: Any) -> tuple[dict[str, Any], int]:
-        """The result for all rows together, and their number."""
+    def score(self, parts: Iterable[Any], options: Any) -> Results:
+        """The figures of each of the rows."""
         rows = Ranks.joined([Ranks.none(), *parts])
         if not len(rows):
             raise ValueError(message("predictions", "have at least one query", 0))
-        return result(rows, options), len(rows)
+        return scored(rows, options)

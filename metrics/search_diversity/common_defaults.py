@@ -10,7 +10,12 @@ from typing import Any, ClassVar
 
 import evaluate
 
-DATA = ("predictions", "references", "query_ids")  # arguments of `compute` that are not options
+DATA = (
+    "predictions",
+    "references",
+    "query_ids",
+    "groups",
+)  # arguments of `compute` that are not options
 FILES_OF_EVALUATE = (  # open, or locked, after a round of several processes
     *("buf_writer", "writer", "data", "cache_file_name", "filelock", "rendez_vous_lock"),
     *("file_paths", "filelocks"),

@@ -1,6 +1,6 @@
 # A copy of metrics/common/query_ids.py: edit that file, then run `make copies`.
 # SPDX-License-Identifier: Apache-2.0
-"""`query_ids`: find the rows that a distributed sampler repeated."""
+"""`query_ids`, which find the rows that a distributed sampler repeated, and `groups` of queries."""
 
 from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import Any
@@ -13,39 +13,43 @@ Id = str | int
 LARGEST = 2**63
 
 
-def read_ids(values: Any, *, rows: int, held: list[Id], start: int) -> list[Id]:
-    """The ids of a batch of queries; [] if `values` is None.
+def read_ids(
+    values: Any, *, rows: int, held: list[Id], start: int, name: str = "query_ids"
+) -> list[Id]:
+    """The ids, or the groups, of a batch of queries; [] if `values` is None.
 
     Args:
         values: one str or int per query, in a list, an array, a tensor or a column; or None.
         rows: number of queries in the batch.
         held: ids of the queries added before.
         start: number of queries added before; all of them have ids, or none has.
+        name: the argument, "query_ids" or "groups".
     Raises:
         ValueError: not one id per query; ids of two types; ids for some queries, but not for all.
         TypeError: not a one-dimensional, ordered container of ids.
     """
+    noun = "group" if name == "groups" else "id"
     if values is None:
         ids = []
     elif _is_no_column(values):
-        raise InputTypeError(message("query_ids", "have one id a query", values))
+        raise InputTypeError(message(name, f"have one {noun} a query", values))
     else:
         values = values.to_pylist() if hasattr(values, "to_pylist") else values
         ids = [value.item() if hasattr(value, "item") else value for value in values]
         if len(ids) != rows:
-            raise ValueError(message("query_ids", f"have one id for each of {rows} rows", len(ids)))
+            raise ValueError(message(name, f"have one {noun} for each of {rows} rows", len(ids)))
     if rows and start and bool(ids) != bool(held):
         got = Plain("some" if ids else "none")
-        raise ValueError(message("query_ids", "be given for all queries or for none", got, start))
+        raise ValueError(message(name, "be given for all queries or for none", got, start))
     kind = type(held[0] if held else ids[0]) if ids else str
     for query, value in enumerate(ids, start):
         if type(value) not in (str, int):
-            raise ValueError(message("query_ids", "be str or int", value, query))
+            raise ValueError(message(name, "be str or int", value, query))
         if type(value) is int and not -LARGEST < value < LARGEST:
             got = Plain("a larger int")
-            raise ValueError(message("query_ids", "be str, or int below 2**63", got, query))
+            raise ValueError(message(name, "be str, or int below 2**63", got, query))
         if type(value) is not kind:
-            raise ValueError(message("query_ids", "be all str or all int", value, query))
+            raise ValueError(message(name, "be all str or all int", value, query))
     return ids
 
 
@@ -58,14 +62,54 @@ def _is_no_column(values: Any) -> bool:
     return masked or getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M")
 
 
-def refuse_different(ids: Sequence[Id | None]) -> None:
+def groups_of(groups: Mapping[Any, Any], ids: Sequence[Id], rows: int, start: int) -> list[Any]:
+    """The groups of queries, from a mapping {query id: group}.
+
+    Args:
+        groups: may hold other queries too.
+        ids: the ids of the queries, [] if they have none.
+        rows: number of queries.
+        start: number of queries before these; errors count on from it.
+    Raises:
+        ValueError: queries without ids; an id that the mapping lacks.
+    """
+    if rows and not ids:
+        hint = "a mapping {query_id: group} needs query_ids"
+        raise ValueError(message("groups", "have one group a query", Plain("a mapping"), hint=hint))
+    for query, name in enumerate(ids, start):
+        if name not in groups:
+            rule = "have a group for every query id"
+            raise ValueError(message("groups", rule, Plain(f"none for {name!r}"), query))
+    return [groups[name] for name in ids]
+
+
+def refuse_two_groups(
+    ids: Sequence[Id], groups: Sequence[Id], held: Mapping[Id, Id], start: int = 0
+) -> None:
+    """Refuse a query id in two groups.
+
+    Args:
+        ids: the ids of a batch of queries; [] if they have none.
+        groups: their groups; [] if they have none.
+        held: the group of each id seen before.
+        start: number of queries before these; errors count on from it.
+    """
+    found: dict[Id, Id] = {}
+    for query, (name, group) in enumerate(zip(ids, groups, strict=False), start):
+        before = held[name] if name in held else found.setdefault(name, group)
+        if before != group:
+            hint = f"another row with the query id {name!r} is in group {before!r}"
+            raise ValueError(message("groups", "be one for each query id", group, query, hint))
+
+
+def refuse_different(ids: Sequence[Id | None], name: str = "query_ids") -> None:
     """Refuse ids that only some processes gave, or that are str in one process and int in another."""
     if None in ids:
         got = Plain("none from some processes")
-        raise ValueError(message("query_ids", "be given for all queries or for none", got))
+        raise ValueError(message(name, "be given for all queries or for none", got))
     if len(set(map(type, ids))) > 1:
         got = Plain("str and int from different processes")
-        raise ValueError(message("query_ids", "be all str or all int", got))
+        raise ValueError(message(name, "be all str or all int", got))
 
 
 def new_rows(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .common_rows import Rows, starts
 
 Ints = NDArray[np.integer[Any]]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,13 @@ def most_subtopics(queries: Queries) -> Ints:
     return most
 
 
-def has_ties(queries: Queries, depth: int) -> NDArray[np.bool_]:
+def has_judged(queries: Queries) -> Bools:
+    """(Q,) bool, whether the ranking names a document of the reference."""
+    query = np.arange(len(queries)).repeat(queries.n_ranked)
+    return np.bincount(query[queries.ranking >= 0], minlength=len(queries)) > 0
+
+
+def has_ties(queries: Queries, depth: int) -> Bools:
     """(Q,) bool, whether a document within rank `depth` has the same score as another."""
     query = np.arange(len(queries.n_ranked)).repeat(queries.n_ranked)
     rank = np.arange(len(query)) - starts(queries.n_ranked).repeat(queries.n_ranked)

@@ -10,12 +10,14 @@ import evaluate
 # evaluate copies a script with only the files that it imports itself: so import them all here.
 from .blocks import figures_of_queries
 from .common_arrays import is_array
+from .common_batch import Batch
 from .common_checks import check_choice
 from .common_defaults import WithDefaults
 from .common_figures import Directions
 from .common_intervals import intervals
 from .common_metric import RankingMetric
 from .common_query_ids import Id
+from .common_results import Results
 from .common_rows import Rows
 from .common_training import Evaluations
 from .gains import covered
@@ -26,7 +28,7 @@ from .matching import meet
 from .options import Options, check_options
 from .queries import Queries
 from .rankings import read_rankings
-from .results import result
+from .results import scored
 from .scoring import FIGURES, PROTOCOLS
 from .training import read_evaluation, scores_and_width
 
@@ -100,6 +102,10 @@ Inputs:
     id with the same documents, ranking and coverage of subtopics count once, with one warning; an
     id with two different rows is an error.
 
+    groups, optional: one str or int for each row, for all rows or for none, such as its language; or,
+    given with query_ids, a mapping {query_id: group} of all of them. The result then has `by_group`
+    and `macro` too.
+
 Options of compute:
     protocol (str): "standard", "released" or "recipe"; None means the config name, or "standard".
     alpha (float): redundancy penalty from 0 to 1; None means 0.5. Not allowed in "recipe"; ERR-IA
@@ -111,7 +117,7 @@ Options of compute:
         alpha-DCG@k, nERR-IA@k, NRBP, nNRBP, MAP-IA and P-IA@k.
     per_query (bool): add `per_query`, {"alpha-NDCG@10": [...], ..., "Judged@10": [...]} in input
         order; Judged@k is the share of the top k that is in the reference, None for an empty
-        ranking; with "query_ids" if they were given.
+        ranking; with "query_ids" and "groups" if they were given.
     confidence_level (float): for example 0.95, to add `confidence_interval`, {key: [low, high]} over
         queries; needs scipy. None: no intervals.
     n_resamples (int): resamples of the bootstrap; default 9999.
@@ -124,6 +130,8 @@ Returns:
     ERR-IA@10, ERR-IA@5: expected reciprocal rank over the subtopics; from 0 to 1 (up to
         rounding); values above 1 are possible under "released".
     S-recall@10, S-recall@5: share of the subtopics that the top k covers, from 0 to 1.
+    by_group: {group: {key: figure, ..., "n": rows}}, each entry what the rows of the group alone
+        give; macro: {key: mean over the groups}. Only with groups.
     `metric.greater_is_better[key]` is the direction; `metric.signature` says how figures were made.
 
 Raises:
@@ -211,6 +219,7 @@ class SearchDiversity(RankingMetric):
         predictions: Any = None,
         references: Any = None,
         query_ids: Any = None,
+        groups: Any = None,
         protocol: str | None = None,
         alpha: float | None = None,
         beta: float = 0.5,
@@ -236,7 +245,7 @@ class SearchDiversity(RankingMetric):
             n_resamples=n_resamples,
             random_state=random_state,
         )
-        return self._run(options, predictions, references, query_ids)
+        return self._run(options, predictions, references, query_ids, groups)
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
         """For `Trainer`: the scores of a batch, and the length of the last axis of its labels.
@@ -270,6 +279,6 @@ class SearchDiversity(RankingMetric):
         """Check a batch from `Trainer`: scores, and matrices of labels."""
         return read_evaluation(outputs, labels, start=start)
 
-    def score(self, parts: Iterable[Any], options: Any) -> tuple[dict[str, Any], int]:
-        """The result for the rows, scored part by part, and their number."""
-        return result(parts, options)
+    def score(self, parts: Iterable[Any], options: Any) -> Results:
+        """The figures of each of the rows, which are scored part by part."""
+        return scored(parts, options)
