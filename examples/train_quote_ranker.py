@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Train a dual encoder on quotes with `Trainer`, selected on the validation MRR of `quoter_rank`.
+"""Train a dual encoder on quotes with `Trainer`, selected on the MRR of rare quotes.
+
+`Trainer` evaluates two groups of validation queries by `quoter_rank`, those with a rare gold quote
+and the others, and keeps the checkpoint that is best in one of them.
 
     python examples/train_quote_ranker.py                  # the embedded sample
     python examples/train_quote_ranker.py --quoter DIR     # the data folder of thunlp/QuoteR
@@ -43,7 +46,8 @@ REPO = Path(__file__).resolve().parent.parent
 SAMPLE = REPO / "examples" / "sample" / "quoter"
 SAMPLE_BOUNDARIES = (38, 51)
 
-EVALUATIONS = 5  # of the validation split, spread over the training
+EVALUATIONS = 5  # of both groups, spread over the training
+GROUPS = ("rare", "frequent")
 TEMPERATURE = 0.05
 CHUNK = 256  # quotes or test contexts at a time
 TOKENS = {"context": 160, "quote": 64}  # longer texts are cut
@@ -65,6 +69,17 @@ def load_quotes(folder: Path, language: str, boundaries: tuple[int, int] | None)
     splits = quoter.load(language, data_dir=folder, boundaries=boundaries)
     pool = quoter.load(f"{language}_quotes", "quotes", data_dir=folder, boundaries=boundaries)
     return Quotes(splits["train"], splits["validation"], splits["test"], pool["quote"][:])
+
+
+def by_frequency(quotes: Quotes, rare: int) -> dict[str, datasets.Dataset]:
+    """The validation split in two: gold quotes with at most `rare` training lines, and others."""
+    counts = Counter(quotes.train["quote_id"])
+    rows: dict[str, list[int]] = {group: [] for group in GROUPS}
+    for i, quote_id in enumerate(quotes.validation["quote_id"]):
+        rows[GROUPS[counts[quote_id] > rare]].append(i)
+    if empty := [group for group in GROUPS if not rows[group]]:
+        sys.exit(f"--rare {rare}: no query of the validation split is {empty[0]}")
+    return {group: quotes.validation.select(chosen) for group, chosen in rows.items()}
 
 
 def train_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
@@ -220,17 +235,18 @@ def rarity(tokenizer: Any, quotes: Quotes) -> Tensor:
 
 
 class PrintEvaluations(TrainerCallback):
-    """Print one figure of each evaluation in training."""
+    """Print one figure of each evaluation in training; each group is an evaluation of its own."""
 
     def __init__(self, key: str) -> None:
         self.key = key
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         """Print it; evaluations outside training have another prefix."""
-        figures = more["metrics"]
-        if f"eval_{self.key}" in figures:
-            value = figures[f"eval_{self.key}"]
-            print(f"epoch {state.epoch:6.2f}  validation {self.key} {value:.4f}", flush=True)
+        for group in GROUPS:
+            value = more["metrics"].get(f"eval_{group}_{self.key}")
+            if value is not None:
+                text = f"validation, {group}: {self.key} {value:.4f}"
+                print(f"epoch {state.epoch:6.2f}  {text}", flush=True)
 
 
 def frequency_baseline(metric: Any, quotes: Quotes) -> dict[str, float]:
@@ -269,6 +285,8 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     add("--language", choices=quoter.LANGUAGES, default="english")
     add("--model", type=Path, metavar="DIR", help="weights and tokenizer, as save_pretrained has")
     add("--metric", default="MRR", help="key of quoter_rank that selects the checkpoint")
+    add("--group", choices=GROUPS, default="rare", help="the queries that select the checkpoint")
+    add("--rare", type=int, metavar="N", help="training lines of a rare quote: 1, with --quoter 4")
     add("--output", type=Path, metavar="DIR", default=REPO / "build" / "quote_ranker")
     add("--epochs", type=float, help="10, with --quoter 3")
     add("--batch-size", type=int, help="16, with --quoter 64")
@@ -285,7 +303,10 @@ def main(argv: list[str] | None = None) -> None:
     boundaries = None if args.quoter else SAMPLE_BOUNDARIES
     quotes = load_quotes(args.quoter or SAMPLE, args.language, boundaries)
     set_seed(args.seed)
+    rare = (4 if args.quoter else 1) if args.rare is None else args.rare
+    validation = by_frequency(quotes, rare)
     model, tokenizer = build_model(quotes, args.model)
+    best = f"eval_{args.group}_{args.metric}"  # a dict of datasets: eval_<name>_<key>
     every = 1 / EVALUATIONS
     arguments = TrainingArguments(
         output_dir=str(args.output),
@@ -303,8 +324,8 @@ def main(argv: list[str] | None = None) -> None:
         save_total_limit=1,
         save_only_model=True,
         load_best_model_at_end=True,
-        metric_for_best_model=args.metric,
-        greater_is_better=metric.greater_is_better[args.metric],
+        metric_for_best_model=best,
+        greater_is_better=metric.greater_is_better[best],
         remove_unused_columns=False,
         dataloader_pin_memory=torch.cuda.is_available(),
         report_to="tensorboard" if args.tensorboard else "none",
@@ -315,7 +336,7 @@ def main(argv: list[str] | None = None) -> None:
         model=model,
         args=arguments,
         train_dataset=quotes.train,
-        eval_dataset=quotes.validation,
+        eval_dataset=validation,
         data_collator=Collator(tokenizer),
         processing_class=tokenizer,
         compute_metrics=metric.compute_metrics,
@@ -325,6 +346,8 @@ def main(argv: list[str] | None = None) -> None:
     trainer.remove_callback(PrinterCallback)
     keys = list(metric.greater_is_better)
     rows = {"training frequency": frequency_baseline(metric, quotes)}
+    sizes = ", ".join(f"{len(split):,} {group}" for group, split in validation.items())
+    print(f"validation queries: {sizes} (rare: at most {rare} training lines of the gold quote)")
     rows["dual encoder, untrained"] = score(trainer, quotes.test, keys)
     trainer.train()
     rows["dual encoder, trained"] = score(trainer, quotes.test, keys)

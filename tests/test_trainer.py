@@ -495,3 +495,69 @@ def test_lines_of_the_documents(tmp_path, name, text):
     names |= {"model": Stored(), "arguments": arguments, "train": None, "validation": Rows(rows)}
     exec(code, names)
     assert logged(names["trainer"].evaluate()) == computed(name, rows)
+
+
+def test_lines_of_the_card_for_groups(tmp_path):
+    """A dict of evaluation datasets, as it is printed: each group has figures, one selects."""
+    section = (ROOT / "cards" / "quoter_rank.md").read_text(encoding="utf-8")
+    code = section.split("A dict of evaluation datasets")[1].split("```python\n")[1].split("```")[0]
+    code = code.replace("...,  # output_dir, eval_strategy, save_strategy", "**settings,")
+    code = code.replace("...,  # model, training data", "**given,")
+    rows, metric = quote_rows(), load("quoter_rank")
+    settings = {
+        "output_dir": str(tmp_path),
+        "eval_strategy": "epoch",
+        "save_strategy": "epoch",
+        "learning_rate": 0.2,
+        "lr_scheduler_type": "constant",
+        "use_cpu": True,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+    }
+    given = {"model": Learner(), "train_dataset": Rows(rows), "data_collator": collate}
+    names = {"Trainer": transformers.Trainer, "settings": settings, "given": given}
+    names |= {"TrainingArguments": transformers.TrainingArguments, "metric": metric}
+    names |= {"rare": Rows(rows[:9]), "frequent": Rows(rows[9:])}
+    exec(code, names)
+    run = names["trainer"]
+    figures = run.evaluate()
+    for group, part in (("rare", rows[:9]), ("frequent", rows[9:])):
+        assert {key: figures[f"eval_{group}_{key}"] for key in metric.greater_is_better} == (
+            computed("quoter_rank", part)
+        )
+    assert "eval_MRR" not in figures
+    run.train()
+    history = [row["eval_rare_MRR"] for row in run.state.log_history if "eval_rare_MRR" in row]
+    assert run.state.best_metric == max(history) != min(history)
+
+
+def test_the_traps_of_the_card(tmp_path):
+    """By default the worst mean rank is kept; of a dict, a key without its group is an error."""
+    rows, metric = quote_rows(), load("quoter_rank")
+    settings = {
+        "num_train_epochs": 3,
+        "eval_strategy": "epoch",
+        "save_strategy": "epoch",
+        "learning_rate": 0.2,
+        "lr_scheduler_type": "constant",
+        "load_best_model_at_end": True,
+    }
+    for key, greater, kept in (("MeanRank", None, max), ("MeanRank", False, min)):
+        run = trainer(
+            metric,
+            rows,
+            tmp_path / str(greater),
+            model=Learner(),
+            metric_for_best_model=key,
+            greater_is_better=greater,
+            **settings,
+        )
+        run.train()
+        history = [row["eval_MeanRank"] for row in run.state.log_history if "eval_MeanRank" in row]
+        assert min(history) < max(history)
+        assert run.state.best_metric == kept(history)
+    run = trainer(metric, rows, tmp_path, model=Learner(), metric_for_best_model="MRR", **settings)
+    run.eval_dataset = {"rare": run.eval_dataset, "frequent": run.eval_dataset}
+    with pytest.raises(KeyError, match="eval_MRR"):
+        run.train()
