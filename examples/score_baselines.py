@@ -5,6 +5,9 @@
     python examples/score_baselines.py --quoter DIR     # the data folder of thunlp/QuoteR
     python examples/score_baselines.py --du-div FILE    # query_doc_subtopics_doc15_2.json of MA4DIV
 
+Quotes are also scored by how often the gold quote occurs in training, and the languages of the
+folder are printed side by side.
+
 Needs scikit-learn and tqdm besides quotediv's own requirements.
 """
 
@@ -33,6 +36,9 @@ SAMPLE = REPO / "examples" / "sample"
 CHUNK = 512  # test queries scored at a time: 512 x 6,108 float32 are 12.5 MB
 VOCABULARY_LINES = 10_000  # training lines that TF-IDF takes its n-grams from: bounds its memory
 
+BINS = {0: "0", 1: "1-4", 5: "5-19", 20: "20 and more"}  # training lines, by the least number
+SIDE_BY_SIDE = ("MRR", "NDCG@5", "Recall@10")
+
 DU_DIV_QUERIES = 4_473
 PROTOCOLS = ("standard", "released", "recipe")
 ALPHA = 0.5
@@ -41,7 +47,7 @@ Scores: TypeAlias = npt.NDArray[np.float32]
 Ranker: TypeAlias = Callable[["Sequence[Sample]"], Scores]
 Labels: TypeAlias = Mapping[str, Sequence[str]]  # document -> subtopics, of one query
 DocumentRanker: TypeAlias = Callable[[Labels], list[str]]
-Figures: TypeAlias = dict[str, float]
+Figures: TypeAlias = dict[str, Any]
 
 
 class Sample(NamedTuple):
@@ -139,19 +145,26 @@ def tfidf_ranker(quotes: Quotes) -> Ranker:
     return score
 
 
+def training_bins(quotes: Quotes) -> list[int]:
+    """For each test query, the bin of its gold quote by lines in the training split."""
+    counts = Counter(sample.quote for sample in quotes.train)
+    return [max(least for least in BINS if least <= counts[s.quote]) for s in quotes.test]
+
+
 def score_quotes(metric: Any, quotes: Quotes, ranker: Ranker, name: str, **options: Any) -> Figures:
     """Score one ranker on the test split, chunk by chunk: the full score matrix never exists."""
-    position = {quote: i for i, quote in enumerate(quotes.pool)}
+    position, groups = {quote: i for i, quote in enumerate(quotes.pool)}, training_bins(quotes)
     for start in progress(range(0, len(quotes.test), CHUNK), name):
         samples = quotes.test[start : start + CHUNK]
         gold = [position[sample.quote] for sample in samples]
-        metric.add_batch(predictions=ranker(samples), references=gold)
+        bins = groups[start : start + CHUNK]
+        metric.add_batch(predictions=ranker(samples), references=gold, groups=bins)
     figures: Figures = metric.compute(**options)
     return figures
 
 
-def report_quotes(path: Path, language: str, seed: int) -> None:
-    """Print the table of one language."""
+def report_quotes(path: Path, language: str, seed: int) -> dict[str, Figures]:
+    """Print the tables of one language; returns the figures of each ranker."""
     metric = evaluate.load(str(REPO / "metrics" / "quoter_rank"), keep_in_memory=True)
     quotes = load_quotes(path, language)
     rankers = {
@@ -159,16 +172,42 @@ def report_quotes(path: Path, language: str, seed: int) -> None:
         "training frequency": frequency_ranker(quotes),
         "TF-IDF": tfidf_ranker(quotes),
     }
-    seen = {sample.quote for sample in quotes.train}
-    unseen = sum(sample.quote not in seen for sample in quotes.test)
     print(
         f"\nQuotes, {language}: {len(quotes.test):,} test queries, pool of {len(quotes.pool):,}"
         f" quotes, {len(quotes.train):,} training lines\n"
-        f"(test queries whose gold quote is not in the training split: {unseen:,})\n"
     )
-    rows = {name: score_quotes(metric, quotes, rank, name) for name, rank in rankers.items()}
+    results = {name: score_quotes(metric, quotes, rank, name) for name, rank in rankers.items()}
+    rows = {
+        name: {key: result[key] for key in metric.greater_is_better}
+        for name, result in results.items()
+    }
     print(table(rows), metric.signature, sep="\n")
     print_tie_rules(metric, quotes)
+    print("\nMRR by training lines of the gold quote", table(by_bin(results)), sep="\n")
+    return rows
+
+
+def by_bin(results: Mapping[str, Figures]) -> dict[str, Figures]:
+    """One line a bin of training lines, one column a ranker: MRR, and the number of queries."""
+    sizes = {least: group["n"] for least, group in next(iter(results.values()))["by_group"].items()}
+    rows = {
+        BINS[least]: {"n": n} | {name: r["by_group"][least]["MRR"] for name, r in results.items()}
+        for least, n in sizes.items()
+    }
+    macro = {name: result["macro"]["MRR"] for name, result in results.items()}
+    return rows | {"mean of bins": {"n": sum(sizes.values())} | macro}
+
+
+def print_side_by_side(languages: Mapping[str, Mapping[str, Figures]]) -> None:
+    """Print one table a figure: one line a ranker, one column a language."""
+    print("\nLanguages side by side; no mean, since pools and texts differ")
+    for key in SIDE_BY_SIDE:
+        rankers = next(iter(languages.values()))
+        rows = {
+            name: {language: rows[name][key] for language, rows in languages.items()}
+            for name in rankers
+        }
+        print(f"\n{key}", table(rows), sep="\n")
 
 
 def print_tie_rules(metric: Any, quotes: Quotes) -> None:
@@ -262,8 +301,9 @@ def table(rows: Mapping[str, Figures]) -> str:
     widths = [max(cells(key), 7) for key in keys]
     lines = [[" " * label, *(key.rjust(width) for key, width in zip(keys, widths, strict=True))]]
     for name, figures in rows.items():
-        values = zip(figures.values(), widths, strict=True)
-        lines.append([name + " " * (label - cells(name)), *(f"{v:{w}.4f}" for v, w in values)])
+        values = [f"{v:,}" if isinstance(v, int) else f"{v:.4f}" for v in figures.values()]
+        values = [value.rjust(width) for value, width in zip(values, widths, strict=True)]
+        lines.append([name + " " * (label - cells(name)), *values])
     return "\n".join("  ".join(line) for line in lines)
 
 
@@ -283,8 +323,9 @@ def main(argv: list[str] | None = None) -> None:
         parser.error(f"--quoter: {args.quoter} has none of {', '.join(quoter.LANGUAGES)} (.txt)")
     if args.du_div and not args.du_div.is_file():
         parser.error(f"--du-div: {args.du_div} is not a file")
-    for language in languages:
-        report_quotes(args.quoter / f"{language}.txt", language, args.seed)
+    figures = {n: report_quotes(args.quoter / f"{n}.txt", n, args.seed) for n in languages}
+    if len(figures) > 1:
+        print_side_by_side(figures)
     if args.du_div:
         report_diversity(args.du_div, args.seed)
 

@@ -4,10 +4,12 @@
     python examples/score_trec_run.py RUN --year 2012 --data-dir DIR
     python examples/score_trec_run.py RUN --year 2012 --data-dir DIR --per-query topics.csv
     python examples/score_trec_run.py RUN --year 2012 --data-dir DIR --figures paper MAP-IA
+    python examples/score_trec_run.py RUN --year 2012 --data-dir DIR --by type
 
 DIR holds NIST's topics and judgements; without it, they are downloaded. --figures paper stands for
 ERR-IA@20, alpha-NDCG@20, NRBP, P-IA@20 and S-recall@20; figures without their depth are taken at
-every --k. Needs ir_datasets: pip install quotediv[trec].
+every --k. --by type adds the figures of faceted and of ambiguous topics, the number n of each, and
+macro, the mean over the types. Needs ir_datasets: pip install quotediv[trec].
 """
 
 import argparse
@@ -38,6 +40,7 @@ def score(args: argparse.Namespace) -> tuple[Figures, list[str], str]:
         k=args.k,
         figures=args.figures and figure_names(args.figures),
         per_query=True,
+        groups=args.by and topics[args.by][:],
     )
     return figures, list(topics["query_id"]), metric.signature
 
@@ -45,6 +48,30 @@ def score(args: argparse.Namespace) -> tuple[Figures, list[str], str]:
 def figure_names(figures: Sequence[str]) -> list[str]:
     """The figures that the names stand for."""
     return [name for given in figures for name in (PAPER if given == "paper" else (given,))]
+
+
+def columns(figures: Figures) -> dict[str, Figures]:
+    """The columns to print: all topics and, by group, each group with its n and their mean."""
+    if "by_group" not in figures:
+        return {"": figures}
+    groups, macro = figures.pop("by_group"), figures.pop("macro")
+    n = sum(group["n"] for group in groups.values())
+    return {"all": figures | {"n": n}, **groups, "macro": macro}
+
+
+def table(columns: Mapping[str, Figures]) -> str:
+    """Aligned text: one line a figure."""
+    names = list(next(iter(columns.values())))
+    rows = [["", *columns]]
+    for name in names:
+        values = [figures.get(name, "") for figures in columns.values()]
+        rows.append([name, *(f"{v:.6f}" if isinstance(v, float) else str(v) for v in values)])
+    first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        f"{name:{first}}" + "".join(f"  {cell:>{w}}" for cell, w in zip(cells, widths, strict=True))
+        for name, *cells in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines).lstrip("\n")
 
 
 def write_topics(path: Path, topics: Sequence[str], per_query: Mapping[str, Sequence[Any]]) -> None:
@@ -63,6 +90,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--year", required=True, choices=years)
     parser.add_argument("--data-dir", metavar="DIR", help="folder with NIST's files")
     parser.add_argument("--order", choices=("rank", "score"), help="the column that orders")
+    parser.add_argument("--by", choices=("type",), help="figures by type of topic too")
     parser.add_argument("--per-query", type=Path, metavar="CSV", help="write figures by topic")
     protocols = ("standard", "released", "recipe")
     parser.add_argument("--protocol", choices=protocols, default="standard")
@@ -84,10 +112,8 @@ def main(argv: list[str] | None = None) -> None:
             write_topics(args.per_query, topics, per_query)
     except (ImportError, OSError, ValueError) as error:
         parser.error(str(error))
-    width = max(map(len, figures))
     print(f"{args.run.name}, TREC Web Track {args.year}, {len(topics)} topics")
-    print("\n".join(f"{name:{width}}  {value:.6f}" for name, value in figures.items()))
-    print(signature)
+    print(table(columns(figures)), signature, sep="\n")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import re
 import runpy
 import shutil
+from collections import Counter
 
 import datasets
 import pytest
@@ -98,6 +99,20 @@ def test_sees_any_other_draw(shared_data, tmp_path, logged, change):
     for rule in ("paper", "released"):
         du_div.load(data_dir=tmp_path, split_rule=rule)
     assert len(logged) == 2
+
+
+def test_groups_of_the_card(shared_data):
+    """Queries by number of subtopics, counted in the published file."""
+    path = shared_data / "du_div" / "query_doc_subtopics_doc15_2.json"
+    sizes = [
+        len({label for labels in docs.values() for label in labels})
+        for docs in json.loads(path.read_text(encoding="utf-8")).values()
+    ]
+    counts = Counter(max(least for least in (1, 7, 10) if least <= size) for size in sizes)
+    card = (ROOT / "cards" / "du_div.md").read_text(encoding="utf-8")
+    section = " ".join(card.split("## Groups\n")[1].split("\n## ")[0].split())
+    assert f"The queries have {min(sizes)} to {max(sizes)} subtopics." in section
+    assert f"have {counts[1]:,}, {counts[7]:,} and {counts[10]:,} of the {len(sizes):,}" in section
 
 
 def test_too_few_queries_to_split(tmp_path):

@@ -4,7 +4,9 @@
 import contextlib
 import io
 import json
+import re
 import runpy
+import shutil
 from collections import Counter
 
 import pytest
@@ -39,11 +41,27 @@ def tables(text):
 
 
 @pytest.fixture(scope="module")
-def printed(baselines):
+def text(baselines):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         baselines["main"]([])
-    return tables(out.getvalue())
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def printed(text):
+    return tables(text)
+
+
+def lines_after(text, title):
+    """{first cell: the others} of the table under each line that is the title."""
+    found = []
+    for part in text.split(f"\n{title}\n")[1:]:
+        head, *lines = part.partition("\n\n")[0].splitlines()
+        keys = re.split(r" {2,}", head.strip())
+        rows = [re.split(r" {2,}", line) for line in lines]
+        found.append({name: dict(zip(keys, cells, strict=True)) for name, *cells in rows})
+    return found
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -51,6 +69,56 @@ def test_quote_rankers_are_in_order(printed, language):
     mrr = {name: figures["MRR"] for name, figures in printed[language].items()}
     assert list(mrr) == ["random", "training frequency", "TF-IDF"]
     assert mrr["random"] < mrr["training frequency"] < mrr["TF-IDF"]
+
+
+RANKERS = ["random", "training frequency", "TF-IDF"]
+
+
+def test_languages_side_by_side(text, printed):
+    for key in ("MRR", "NDCG@5", "Recall@10"):
+        (rows,) = lines_after(text, key)
+        assert list(rows) == RANKERS
+        for name, cells in rows.items():
+            assert {n: float(v) for n, v in cells.items()} == {
+                language: printed[language][name][key] for language in LANGUAGES
+            }
+
+
+def test_one_language_has_none_beside_it(baselines, tmp_path, capsys):
+    shutil.copy(SAMPLE / "quoter" / "english.txt", tmp_path)
+    baselines["main"](["--quoter", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert "MRR by training lines of the gold quote" in out
+    assert "side by side" not in out
+
+
+def test_bins_of_training_frequency_of_the_sample(text):
+    found = lines_after(text, "MRR by training lines of the gold quote")
+    sizes = [{name: cells["n"] for name, cells in rows.items()} for rows in found]
+    one, two = ({"0": n, "1-4": str(13 - int(n)), "mean of bins": "13"} for n in "12")
+    assert sizes == [one, one, two]
+    assert all(list(cells) == ["n", *RANKERS] for rows in found for cells in rows.values())
+
+
+def test_bins_of_training_frequency(baselines, tmp_path, capsys):
+    """A file with all bins: each figure is that of the bin's queries alone."""
+    counts = {"never": 0, "once": 1, "four": 4, "five": 5, "nineteen": 19, "twenty": 20}
+    train = [quote for quote, n in counts.items() for _ in range(n)] + ["other"] * 31
+    test = [*counts, "other", "never", "twenty"]
+    lines = [*train, *["other"] * 27, *test, *["once"] * 18]
+    (tmp_path / "english.txt").write_text("".join(f"a\t{q}\tb\n" for q in lines), encoding="utf-8")
+    baselines["main"](["--quoter", str(tmp_path)])
+    (rows,) = lines_after(capsys.readouterr().out, "MRR by training lines of the gold quote")
+    assert {name: int(cells["n"]) for name, cells in rows.items()} == {
+        **{"0": 2, "1-4": 20, "5-19": 2, "20 and more": 3},
+        "mean of bins": 27,
+    }
+    ranks = {"0": [7, 7], "1-4": [6, 5, *[6] * 18], "5-19": [4, 3], "20 and more": [2, 1, 2]}
+    means = {name: sum(1 / rank for rank in found) / len(found) for name, found in ranks.items()}
+    means["mean of bins"] = sum(means.values()) / 4
+    assert {name: cells["training frequency"] for name, cells in rows.items()} == {
+        name: f"{mean:.4f}" for name, mean in means.items()
+    }
 
 
 @pytest.mark.parametrize("protocol", ["standard", "released", "recipe"])

@@ -293,6 +293,35 @@ def test_the_example_takes_figures(shared_data, score, search_diversity, tmp_pat
         assert [float(row[name]) for row in rows] == per_query[name]
 
 
+def test_the_example_takes_types_of_topics(shared_data, score, search_diversity, tmp_path):
+    folder, out = shared_data / "trec_web", tmp_path / "out.csv"
+    options = ("--year", "2009", "--data-dir", folder, "--figures", "ERR-IA@20", "NRBP")
+    done = score(folder / "indri.2009.run", *options, "--by", "type", "--per-query", out)
+    assert done.returncode == 0, done.stderr
+    head, *lines = done.stdout.splitlines()[-5:-1]
+    topics = trec_web.load("2009", data_dir=folder)
+    run = trec_web.read_run(folder / "indri.2009.run")
+    parts = {"all": topics}
+    for kind in ("ambiguous", "faceted"):
+        rows = [i for i, found in enumerate(topics["type"]) if found == kind]
+        parts[kind] = topics.select(rows)
+    figures = {}
+    for kind, part in parts.items():
+        call = {"predictions": trec_web.align(run, part), "references": part}
+        result, _ = recorded(
+            lambda call=call: search_diversity.compute(**call, figures=("ERR-IA@20", "NRBP"))
+        )
+        figures[kind] = {name: f"{value:.6f}" for name, value in result.items()}
+        parts[kind] = result
+    assert head.split() == ["all", "ambiguous", "faceted", "macro"]
+    for name, line in zip(("ERR-IA@20", "NRBP"), lines, strict=False):
+        macro = (parts["ambiguous"][name] + parts["faceted"][name]) / 2
+        assert line.split() == [name, *(figures[kind][name] for kind in parts), f"{macro:.6f}"]
+    assert lines[2].split() == ["n", "50", "12", "38"]
+    with out.open(encoding="utf-8", newline="") as stream:
+        assert [row["groups"] for row in csv.DictReader(stream)] == topics["type"][:]
+
+
 def test_the_example_refuses_an_unknown_figure_in_one_line(shared_data, score):
     folder = shared_data / "trec_web"
     options = ("--year", "2009", "--data-dir", folder, "--figures", "paper", "P-AI@20")
