@@ -307,7 +307,8 @@ def test_the_example_takes_types_of_topics(shared_data, score, search_diversity,
         parts[kind] = topics.select(rows)
     figures = {}
     for kind, part in parts.items():
-        call = {"predictions": trec_web.align(run, part), "references": part}
+        predictions, _ = recorded(lambda part=part: trec_web.align(run, part))
+        call = {"predictions": predictions, "references": part}
         result, _ = recorded(
             lambda call=call: search_diversity.compute(**call, figures=("ERR-IA@20", "NRBP"))
         )
