@@ -142,10 +142,8 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         prediction = predictions if prediction is None else prediction
         reference = references if reference is None else reference
         ids = None if query_id is None else [query_id]
-        groups = None if group is None else [group]
-        self.add_batch(
-            predictions=[prediction], references=[reference], query_ids=ids, groups=groups
-        )
+        row = {"predictions": [prediction], "references": [reference]}
+        self.add_batch(**row, query_ids=ids, groups=None if group is None else [group])
 
     def add_batch(
         self,
@@ -246,10 +244,10 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         """The rows given to `compute`; if none, those of a refused call that these options can score."""
         mapped = isinstance(groups, Mapping)
         if predictions is None and references is None:
-            lists = {"query_ids": query_ids, "groups": None if mapped else groups}
-            for name, values in lists.items():
-                if values is not None:
-                    raise ValueError(message(name, "come with predictions", values))
+            if query_ids is not None:
+                raise ValueError(message("query_ids", "come with predictions", query_ids))
+            if groups is not None and not mapped:
+                raise ValueError(message("groups", "come with predictions", groups))
             return self._waiting if self.takes_waiting(options) else NOTHING
         has_ids = query_ids is not None or bool(self._ids)
         read = self._read(predictions, references, has_ids)
@@ -265,14 +263,13 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
         return self.read(predictions, references, kind=self._kind, start=len(self), has_ids=has_ids)
 
     def _read_ids(self, query_ids: Any, parts: Iterable[Rows]) -> list[Id]:
-        rows = sum(map(len, parts))
-        return read_ids(query_ids, rows=rows, held=self._ids, start=len(self))
+        rows, start = sum(map(len, parts)), len(self)
+        return read_ids(query_ids, rows=rows, held=self._ids, start=start)
 
     def _read_groups(self, groups: Any, ids: list[Id], parts: Iterable[Rows]) -> list[Id]:
-        rows = sum(map(len, parts))
-        if isinstance(groups, Mapping):
-            groups = groups_of(groups, ids, rows, len(self))
-        return read_ids(groups, rows=rows, held=self._groups, start=len(self), name="groups")
+        rows, start = sum(map(len, parts)), len(self)
+        groups = groups_of(groups, ids, rows, start) if isinstance(groups, Mapping) else groups
+        return read_ids(groups, rows=rows, held=self._groups, start=start, name="groups")
 
     def _refuse_unordered(self, options: Any, batch: Batch) -> None:
         """Refuse rows without ids if order counts: the order in which processes add is left to chance."""
@@ -308,7 +305,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
 
     def _of_all_processes(self, rows: list[bytes], names: list[str]) -> tuple[Batch, Batch]:
         """The rows that each process added and gave; this process keeps the added ones."""
-        batches = of_processes([self.ROWS.from_bytes(data) for data in rows], names)
+        batches = of_processes(list(map(self.ROWS.from_bytes, rows)), names)
         both, added = Batch.joined(batches), Batch.joined(batches[::2])
         try:
             both.refuse_conflicts(self._joined(both.parts))
@@ -333,8 +330,7 @@ class RankingMetric(WithDefaults, evaluate.Metric, abc.ABC):
             found["per_query"] = results.per_query()
             names = {"query_ids": batch.ids, "groups": batch.groups}
             found["per_query"] |= {name: values for name, values in names.items() if values}
-        version = sys.modules[type(self).__module__].__version__
-        n = len(results)
+        n, version = len(results), sys.modules[type(self).__module__].__version__
         self._signature = f"{self.name}|{options.signature}|n:{n}|version:{version}"
         return found
 

@@ -213,6 +213,12 @@ class SearchDiversity(RankingMetric):
             ],
         )
 
+    def check_options(self, **options: Any) -> Options:
+        """The checked options of `compute`; protocol None becomes the config name, or "standard"."""
+        if options["protocol"] is None:
+            options["protocol"] = "standard" if self.config_name == "default" else self.config_name
+        return check_options(**options)
+
     def compute(
         self,
         *,
@@ -262,12 +268,6 @@ class SearchDiversity(RankingMetric):
             ValueError: tensors of another shape or type.
         """
         return scores_and_width(logits, labels)
-
-    def check_options(self, **options: Any) -> Options:
-        """The checked options of `compute`; protocol None becomes the config name, or "standard"."""
-        if options["protocol"] is None:
-            options["protocol"] = "standard" if self.config_name == "default" else self.config_name
-        return check_options(**options)
 
     def read(
         self, predictions: Any, references: Any, *, kind: str | None, start: int, has_ids: bool
