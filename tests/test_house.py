@@ -17,9 +17,12 @@ RUN = 8
 
 
 def runs(path):
-    """Each run of RUN lines with code or text, without indents."""
+    """Each run of RUN lines with code or text, without indents.
+
+    A script's imports of copies are left out: evaluate wants each of them in each script.
+    """
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    lines = [line for line in lines if line and not line.startswith("#")]
+    lines = [line for line in lines if line and not line.startswith(("#", "from .common_"))]
     return {tuple(lines[i : i + RUN]) for i in range(len(lines) - RUN + 1)}
 
 

@@ -50,16 +50,15 @@ def by_group(results: Results, groups: Sequence[Any], keys: Iterable[str]) -> di
         by_group: {group: {figure: value, ..., "n": queries}}, groups ascending.
         macro: {figure: mean over the groups, None if a group has None}.
     """
-    rows: dict[Any, list[int]] = {}
-    for row, group in enumerate(groups):
-        rows.setdefault(group, []).append(row)
-    names = sorted(rows)
-    in_order = results.take(np.array([row for name in names for row in rows[name]], np.intp))
+    names = sorted(set(groups))
+    place = {name: index for index, name in enumerate(names)}
+    places = np.fromiter(map(place.__getitem__, groups), np.intp, len(groups))
+    in_order = results.take(np.argsort(places, kind="stable"))
     found, lost, start = {}, [], 0
-    for name in names:
-        own = in_order.take(slice(start, start + len(rows[name])))
-        start += len(own)
-        found[name] = {**own.figures(), "n": len(own)}
+    for name, n in zip(names, np.bincount(places).tolist(), strict=True):
+        own = in_order.take(slice(start, start + n))
+        start += n
+        found[name] = {**own.figures(), "n": n}
         lost += [name] if own.is_lost else []
     if lost:
         more = f" and of {len(lost) - 1} more" if len(lost) > 1 else ""

@@ -257,13 +257,18 @@ def rank_variance(rank: Ints, tied: Ints) -> float:
         >= 0, lower is better. The QuoteR authors' test code prints its square root ("released").
     """
     ranks = mean_rank(rank, tied)
+    between = mean((ranks - mean(ranks)) ** 2)
+    if tied.max() == 1:
+        return between
     within = mean((tied.astype(np.float64) ** 2 - 1) / 12) * (len(rank) - 1) / len(rank)
-    return mean((ranks - mean(ranks)) ** 2) + within
+    return between + within
 
 
 def median(values: Floats) -> float:
     """Median of N >= 1 values; for even N, the mean of the two in the middle."""
-    return float(np.median(values))
+    middle = [(len(values) - 1) // 2, len(values) // 2]
+    low, high = np.partition(values, middle)[middle].tolist()
+    return float((low + high) / 2)
 
 
 def mean(values: Floats) -> float:

@@ -35,13 +35,17 @@ def read_ids(
         raise InputTypeError(message(name, f"have one {noun} a query", values))
     else:
         values = values.to_pylist() if hasattr(values, "to_pylist") else values
-        ids = [value.item() if hasattr(value, "item") else value for value in values]
+        ids = list(values)
+        if not set(map(type, ids)) <= {str, int}:
+            ids = [value.item() if hasattr(value, "item") else value for value in ids]
         if len(ids) != rows:
             raise ValueError(message(name, f"have one {noun} for each of {rows} rows", len(ids)))
     if rows and start and bool(ids) != bool(held):
         got = Plain("some" if ids else "none")
         raise ValueError(message(name, "be given for all queries or for none", got, start))
     kind = type(held[0] if held else ids[0]) if ids else str
+    if set(map(type, ids)) == {kind} and (kind is str or _are_small(ids)):
+        return ids
     for query, value in enumerate(ids, start):
         if type(value) not in (str, int):
             raise ValueError(message(name, "be str or int", value, query))
@@ -51,6 +55,11 @@ def read_ids(
         if type(value) is not kind:
             raise ValueError(message(name, "be all str or all int", value, query))
     return ids
+
+
+def _are_small(ids: list[Any]) -> bool:
+    """Whether all are ints that int64 holds; not for bools."""
+    return type(ids[0]) is int and min(ids) > -LARGEST and max(ids) < LARGEST
 
 
 def _is_no_column(values: Any) -> bool:
